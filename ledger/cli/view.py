@@ -62,7 +62,8 @@ def view(
         async with _store_of(opts, target) as store, open_view(opts.settings, store) as service:
             session = await _session_of(service, opts, target, user)
             if html is None:
-                await serve_view(service, port=port, path=_path_of(session), ready=ready)
+                own = None if target is not None and _is_file(target) else opts.settings
+                await serve_view(service, own, port=port, path=_path_of(session), ready=ready)
                 return
             if session is None:
                 raise InvalidInput(

@@ -62,12 +62,22 @@ class RecordReads:
         self._embedder = embedder
         self._indexes = indexes or RecordIndexes(store, self._clock, language=language)
         self._writer = RecordWriter(store, self._clock, self._indexes, actor=actor)
+        self._counts_reads = True
 
     def over(
-        self, namespaces: Sequence[str | UUID], *, actor: str | None = None, default_namespace: str | None = None
+        self,
+        namespaces: Sequence[str | UUID],
+        *,
+        actor: str | None = None,
+        default_namespace: str | None = None,
+        counts_reads: bool = True,
     ) -> Self:
-        """Return this memory over other namespaces, and for another actor; this is cheap."""
+        """Return this memory over other namespaces, and for another actor; this is cheap.
+
+        Without *counts_reads*, no record counts as read.
+        """
         other = copy(self)
+        other._counts_reads = counts_reads  # noqa: SLF001 - a class may build its own kind
         if default_namespace is not None:
             other._default = default_namespace  # noqa: SLF001 - a class may build its own kind
         if actor is not None:
@@ -222,6 +232,8 @@ class RecordReads:
 
     async def _read(self, records: Sequence[StoredRecord]) -> None:
         """Count a read of *records*, where one is due."""
+        if not self._counts_reads:
+            return
         now = self._clock.now()
         due = [record for record in records if not record.access_count or now - record.last_accessed >= ACCESS_PAUSE]
         await self._touch([record.key for record in due])

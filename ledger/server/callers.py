@@ -23,7 +23,8 @@ SCOPES: Final[frozenset[Scope]] = frozenset(get_args(Scope))
 class Caller:
     """The owner of a credential; *namespaces* None means all, quotas are counted by *key*.
 
-    *default* is the namespace of requests that name none. The credential is not valid from *expires_at* on.
+    *default* is the namespace of requests that name none. The credential is not valid from *expires_at* on. What a
+    person reads *in_viewer* does not count as a read of memory by an agent.
     """
 
     actor: str
@@ -32,6 +33,7 @@ class Caller:
     key: str
     default: str = DEFAULT_NAMESPACE
     expires_at: datetime | None = None
+    in_viewer: bool = False
 
     @property
     def home(self) -> str | None:

@@ -334,6 +334,21 @@ def test_a_short_key_is_refused_at_the_start() -> None:
         load_service_settings(ui_key="short")
 
 
+def test_what_is_read_in_the_viewer_does_not_count_as_read(guarded: Running, browser: Browser) -> None:
+    """http W-32: an agent's read does."""
+    agent = {"authorization": f"Bearer {a_jwt('read', 'write')}"}
+    sent = {"memories": [{"id": "fact", "text": "the sky is blue"}]}
+    assert http_client.post(f"{guarded.url}/v1/long-term-memory/", json=sent, headers=agent).status_code == 200
+
+    def count() -> int:
+        answer = http_client.post(f"{guarded.url}/v1/long-term-memory/search", json={"text": "sky"}, headers=agent)
+        return int(answer.json()["memories"][0]["access_count"])
+
+    found = browser.send("POST", "/v1/long-term-memory/search", body={"text": "sky"}).json()["memories"]
+    assert [record["text"] for record in found] == ["the sky is blue"]
+    assert [count(), count()] == [0, 1], "an answer has the count before it"
+
+
 @pytest.mark.postgres
 def test_a_revoked_token_ends_its_logins_within_five_seconds(
     server: Server, shared_database: str, monkeypatch: pytest.MonkeyPatch

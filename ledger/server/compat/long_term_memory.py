@@ -43,7 +43,8 @@ async def memory_for(service: Service, caller: Caller) -> LongTermMemory:
         InvalidInput: it is off.
     """
     check_enabled(service)
-    return service.services.long_term.over(await Locator(service, caller).permitted(), actor=caller.actor)
+    permitted = await Locator(service, caller).permitted()
+    return service.services.long_term.over(permitted, actor=caller.actor, counts_reads=not caller.in_viewer)
 
 
 async def _memory(caller: CallerOf, service: ServiceOf) -> LongTermMemory:

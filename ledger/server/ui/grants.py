@@ -54,7 +54,7 @@ class Grant(msgspec.Struct, frozen=True, array_like=True):
     def caller(self) -> Caller:
         """The caller that a request with this grant has."""
         names = None if self.namespaces is None else frozenset(self.namespaces)
-        return Caller(self.actor, frozenset({"read"}), names, self.key, expires_at=self.expires_at)
+        return Caller(self.actor, frozenset({"read"}), names, self.key, expires_at=self.expires_at, in_viewer=True)
 
 
 class GrantSeal:

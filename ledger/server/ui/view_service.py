@@ -3,7 +3,7 @@
 import secrets
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Final
 
 from fastapi import FastAPI
@@ -14,6 +14,7 @@ from ledger.server import logs
 from ledger.server.application import create_app
 from ledger.server.authentication import Credentials
 from ledger.server.callers import Caller
+from ledger.server.heavy_requests import helper
 from ledger.server.running import GracefulServer, configuration, listener_on
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings, load_service_settings
@@ -24,7 +25,7 @@ from ledger.server.ui.route_answers import RouteAnswers
 from ledger.settings import Settings
 
 #: Who reads; every namespace of the ledger is theirs, as on the command line.
-READER: Final = Caller("view", frozenset({"read"}), None, "view")
+READER: Final = Caller("view", frozenset({"read"}), None, "view", in_viewer=True)
 _ADDRESS: Final = "127.0.0.1"
 
 
@@ -37,18 +38,25 @@ async def open_view(settings: Settings, store: Store) -> AsyncIterator[Service]:
         yield service
 
 
-async def serve_view(service: Service, *, port: int, path: str, ready: Callable[[str], None]) -> None:
+async def serve_view(
+    service: Service, settings: Settings | None, *, port: int, path: str, ready: Callable[[str], None]
+) -> None:
     """Serve until a signal arrives; call *ready* with the address of the page *path*, which has the one-time key.
+
+    With the *settings* of its database, what takes long is answered in a process of its own.
 
     Raises:
         Unavailable: it cannot listen on *port*.
     """
     key = OneTimeKey(READER)
     logs.configure(service.settings.log_level)
+    app = view_app(service, service.settings, key)
+    helping = nullcontext() if settings is None else helper(settings, service.settings)
     with listener_on(_ADDRESS, port) as listener:
-        config = configuration(service, service.settings, app=view_app(service, service.settings, key))
-        ready(address(listener, path, key))
-        await GracefulServer(config, service).serve(sockets=[listener])
+        async with helping as process:
+            config = configuration(service, service.settings, process, app=app)
+            ready(address(listener, path, key))
+            await GracefulServer(config, service).serve(sockets=[listener])
 
 
 def view_app(service: Service, settings: ServiceSettings, key: OneTimeKey) -> FastAPI:
