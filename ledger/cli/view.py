@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import typer
 
+from ledger.application.reading import existing_state
 from ledger.cli.app import Options, app, command, options, run
 from ledger.cli.arguments import UserOption, config_in
 from ledger.cli.import_export import import_one, placed, write_file
@@ -118,10 +119,11 @@ async def _session_of(
     """
     if target is None:
         return None
-    ledger = MemoryLedger(service.services.handle(service.namespace, opts.settings.actor))
+    handle = service.services.handle(service.namespace, opts.settings.actor)
     if not _is_file(target):
-        await ledger.get_stats(target, user_id=user)
+        await existing_state(handle, target, user_id=user)
         return target, user
+    ledger = MemoryLedger(handle)
     with opts.output.progress("Reading", "sessions") as progress:
         try:
             await import_one(ledger, target, None, user, progress)

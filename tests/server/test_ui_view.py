@@ -118,12 +118,14 @@ def test_a_transcript_is_shown_until_interrupted(tmp_path: Path) -> None:
 
 
 @pytest.mark.processes
-def test_what_cannot_be_shown_is_refused_in_one_line(tmp_path: Path) -> None:
-    wrong = tmp_path / "wrong.json"
-    wrong.write_text("{")
-    command = [sys.executable, "-c", "from ledger.cli import main; main()", "view", "--no-browser", str(wrong)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 2
-    assert done.stdout == ""
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [(["wrong.json"], "wrong.json"), (["--html", "x.html"], "SESSION"), (["s", "--config", "c.json"], "--html")],
+)
+def test_what_cannot_be_shown_is_refused_in_one_line(tmp_path: Path, arguments: list[str], word: str) -> None:
+    (tmp_path / "wrong.json").write_text("{")
+    command = [sys.executable, "-c", "from ledger.cli import main; main()", "view", "--no-browser", *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
-    assert str(wrong) in done.stderr
+    assert word in done.stderr
