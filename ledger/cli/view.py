@@ -5,7 +5,6 @@ import sys
 import webbrowser
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlencode
 
@@ -141,7 +140,7 @@ def _path_of(session: tuple[str, str | None] | None) -> str:
 
 
 def _is_file(target: str) -> bool:
-    return target == "-" or Path(target).is_file()
+    return target == "-" or os.path.isfile(target)  # noqa: PTH113 - a session's id may be no path at all
 
 
 def _has_screen() -> bool:

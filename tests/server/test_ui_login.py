@@ -28,11 +28,13 @@ from tests.support.browser import OIDC, Browser, a_jwt
 from tests.support.databases import Server
 from tests.support.token_keeper import Keeper
 
+KEY = "a key for the cookies of these tests"
+
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[Running]:
     """A service that wants JWTs."""
-    with running(InMemoryStore(), **OIDC) as in_flight:
+    with running(InMemoryStore(), ui_key=KEY, **OIDC) as in_flight:
         yield in_flight
 
 
@@ -221,6 +223,13 @@ def test_a_cookie_beside_a_credential_is_refused(browser: Browser) -> None:
         assert code(browser.send("GET", "/v1/sessions", **headers)) == (401, "not_authenticated")
 
 
+def sealed_otherwise() -> str:
+    """Return a cookie that is sealed with the right key, with content of another release."""
+    seal = GrantSeal(KEY.encode())
+    content = base64.urlsafe_b64encode(b'{"v":9}').decode().rstrip("=")
+    return f"{content}.{seal._mac_of(content)}"
+
+
 def forged(cookie: str) -> dict[str, str]:
     """Return cookies that were not sealed as they are."""
     name, _, value = cookie.partition("=")
@@ -239,6 +248,7 @@ def forged(cookie: str) -> dict[str, str]:
         "no mac": f"{name}={content}",
         "nonsense": f"{name}=!.!",
         "twice": f"{cookie}; {cookie}",
+        "other release": f"{name}={sealed_otherwise()}",
         "csrf as mac": f"{name}={content}.{GrantSeal(b'k').csrf_token(content)}",
     }
 
@@ -305,6 +315,22 @@ def test_a_login_is_json_and_small(guarded: Running) -> None:
     assert code(answer) == (415, "unsupported_media_type")
     assert code(Browser(guarded).log_in("x" * 9_000)) == (422, "too_long")
     assert code(Browser(guarded).log_in("x" * 20_000)) == (413, "too_large")
+
+
+def test_nothing_that_is_typed_or_looked_at_is_logged(
+    guarded: Running, browser: Browser, caplog: pytest.LogCaptureFixture
+) -> None:
+    """trust P-16."""
+    with caplog.at_level("DEBUG"):
+        browser.send("GET", "/ui/session?id=secret-session&user=secret-user")
+        browser.send("POST", "/v1/search", body={"query": "secret words"})
+        Browser(guarded).log_in("secret-token")
+        Browser(guarded).log_in(a_jwt("read", namespaces=("secret-namespace",)))
+    lines = [
+        f"{record.getMessage()} {record.__dict__}" for record in caplog.records if record.name.startswith("ledger")
+    ]
+    assert any("/ui/login" in line for line in lines), "control: requests are logged"
+    assert not [line for line in lines if "secret" in line or browser.csrf in line]
 
 
 def test_guessing_is_slowed_down() -> None:

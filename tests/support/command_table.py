@@ -10,6 +10,7 @@ CONFIG = str(Path(__file__).parents[2] / "examples" / "configs" / "full.json")
 WITH_SESSION = {
     "add": ["hello"],
     "show": [],
+    "view": ["--no-browser"],
     "timeline": [],
     "context": [],
     "stats": [],
@@ -43,7 +44,6 @@ COMMANDS = {
     "doctor": ["doctor"],
     "demo": ["demo"],
     "serve": ["serve", "--port", "0"],
-    "view": ["view", "--no-browser"],
     "token add": ["token", "add", "ann"],
     "token list": ["token", "list"],
     "token revoke": ["token", "revoke", "k"],

@@ -80,7 +80,10 @@ class GrantSeal:
         content, _, given = cookie.partition(".")
         if not hmac.compare_digest(self._mac_of(content).encode(), given.encode("utf-8", "replace")):
             return None
-        return msgspec.json.decode(urlsafe_b64decode(content + "=" * (-len(content) % 4)), type=Grant)
+        try:
+            return msgspec.json.decode(urlsafe_b64decode(content + "=" * (-len(content) % 4)), type=Grant)
+        except msgspec.DecodeError:  # another release sealed it
+            return None
 
     def csrf_token(self, cookie: str) -> str:
         """Return the token that each POST with *cookie* must bring: a page of another origin cannot learn it."""
