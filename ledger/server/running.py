@@ -81,6 +81,8 @@ async def serve(
                 say("authentication is off (AUTH_MODE=none): everyone who can reach this address may do everything")
             for listener in listeners[1:]:
                 say(f"health and metrics on {_url(listener)}")
+            if service_settings.ui:
+                say(f"viewer on {_url(listeners[0])}/ui/")
             say(f"listening on {_url(listeners[0])}")
 
         async with open_embedded_server(settings):
