@@ -20,7 +20,7 @@ of the file. Each content but ``events-N`` is JSON: answers of the routes as the
 - ``summaries-N``: a page of ``…/summaries``; ``trees-N``: ``{SUMMARY_ID: …}``, what ``…/summaries/SUMMARY_ID`` answers.
 - ``windows-N``: a page of ``…/windows``.
 - ``contexts-N``: ``{VERSION: …}``, what ``…/window?version=`` answers at model calls and at ``version``, 100 a block;
-  items of entries have ``text`` null, which ``entries-N`` has. Of more than 500 calls there are the newest 500.
+  items of entries have ``text`` null, which ``entries-N`` has. Of more than 1,000 calls there are the newest 1,000.
 - ``what-ifs``: ``[{"config": …, "answer": …}]``, the answers of ``…/what-if`` for the configs that were given.
 """
 
@@ -40,7 +40,7 @@ from ledger.server.ui.pages import TITLE, file_text
 from ledger.server.ui.route_answers import RouteAnswers
 
 IN_A_BLOCK: Final = 1_000
-_MOST_CONTEXTS: Final = 500
+_MOST_CONTEXTS: Final = 1_000
 _CONTEXTS_IN_A_BLOCK: Final = 100
 _FULL_PAGE: Final = 50
 _PAGE: Final = 200
