@@ -36,7 +36,7 @@ import msgspec
 
 import ledger
 from ledger.errors import InvalidInput
-from ledger.server.ui.pages import TITLE, file_text
+from ledger.server.ui.pages import BODY, TITLE, file_text
 from ledger.server.ui.route_answers import RouteAnswers
 
 IN_A_BLOCK: Final = 1_000
@@ -61,7 +61,7 @@ _HEAD: Final = """\
 <title>{title}</title>
 <style>{style}</style>
 </head>
-<body><noscript>The viewer needs JavaScript.</noscript>
+<body>{body}
 """
 #: What would end a script element, or begin a comment in it.
 _ENDS: Final = re.compile(r"</(?:script|style)|<!--|\r|\x00", re.IGNORECASE)
@@ -99,7 +99,7 @@ async def one_file(
     """
     blocks, script, style = _Blocks(), file_text("viewer.js"), file_text("viewer.css")
     policy = _POLICY.format(script=_digest(script), style=_digest(style))
-    head = _HEAD.format(policy=policy, title=TITLE, style=_embeddable(style, "viewer.css"))
+    head = _HEAD.format(policy=policy, title=TITLE, style=_embeddable(style, "viewer.css"), body=BODY)
     first = await anext(lines)  # before anything is written
     yield head.encode()
     async for piece in _events(blocks, first, lines):

@@ -31,6 +31,8 @@ _FILES: Final = {
     "icon.svg": "image/svg+xml",
 }
 TITLE: Final = "Memory Ledger"
+#: The script draws into the element.
+BODY: Final = '<div id="app"></div><noscript>The viewer needs JavaScript.</noscript>'
 _PAGE: Final = f"""\
 <!doctype html>
 <html lang="en">
@@ -43,7 +45,7 @@ _PAGE: Final = f"""\
 <link rel="stylesheet" href="viewer.css">
 <script src="viewer.js" defer></script>
 </head>
-<body><noscript>The viewer needs JavaScript.</noscript></body>
+<body>{BODY}</body>
 </html>
 """
 
