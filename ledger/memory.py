@@ -25,12 +25,16 @@ if TYPE_CHECKING:
         configuration,
         context,
         entries,
+        entry_pages,
         family,
+        finding,
         forks,
         lifetime,
         log,
+        model_calls,
         notifications,
         open_ledger,
+        past_summaries,
         provenance,
         reading,
         restore,
@@ -38,7 +42,9 @@ if TYPE_CHECKING:
         session_data,
         stored_projections,
         transfer,
+        viewing,
         what_if,
+        windows,
     )
     from ledger.application.handle import NamespaceHandle
     from ledger.long_term_memory import LongTermMemory
@@ -52,19 +58,25 @@ else:
     configuration = lazy_module("ledger.application.configuration")
     context = lazy_module("ledger.application.context")
     entries = lazy_module("ledger.application.entries")
+    entry_pages = lazy_module("ledger.application.entry_pages")
+    finding = lazy_module("ledger.application.finding")
     family = lazy_module("ledger.application.family")
     forks = lazy_module("ledger.application.forks")
     lifetime = lazy_module("ledger.application.lifetime")
     log = lazy_module("ledger.application.log")
     notifications = lazy_module("ledger.application.notifications")
     open_ledger = lazy_module("ledger.application.open_ledger")
+    past_summaries = lazy_module("ledger.application.past_summaries")
     reading = lazy_module("ledger.application.reading")
     restore = lazy_module("ledger.application.restore")
     search = lazy_module("ledger.application.search")
     session_data = lazy_module("ledger.application.session_data")
     stored_projections = lazy_module("ledger.application.stored_projections")
     transfer = lazy_module("ledger.application.transfer")
+    viewing = lazy_module("ledger.application.viewing")
     what_if = lazy_module("ledger.application.what_if")
+    windows = lazy_module("ledger.application.windows")
+    model_calls = lazy_module("ledger.application.model_calls")
 
 __all__ = ["MemoryLedger"]
 
@@ -196,11 +208,14 @@ class MemoryLedger:
     remove_entry = operation(lambda: entries.remove_entry)
     restore_entry = operation(lambda: restore.restore_entry)
     get_entry = operation(lambda: log.get_entry)
+    list_entries = operation(lambda: entry_pages.list_entries)
     get_active_entries = operation(lambda: reading.get_active_entries)
 
     # what the model is shown
     get_context = operation(lambda: context.get_context)
     get_context_for_llm = operation(lambda: context.get_context_for_llm)
+    get_window = operation(lambda: windows.get_window)
+    model_calls = operation(lambda: model_calls.model_calls)
     seen = operation(lambda: provenance.seen)
     derived = operation(lambda: provenance.derived)
 
@@ -210,6 +225,8 @@ class MemoryLedger:
     get_stats = operation(lambda: reading.get_stats)
     get_metrics = operation(lambda: reading.get_metrics)
     get_summaries = operation(lambda: reading.get_summaries)
+    list_summaries = operation(lambda: past_summaries.list_summaries)
+    get_summary = operation(lambda: past_summaries.get_summary)
     get_data = operation(lambda: session_data.get_data)
     patch_data = operation(lambda: session_data.patch_data)
     update_config = operation(lambda: configuration.update_config)
@@ -228,6 +245,7 @@ class MemoryLedger:
 
     # looking back
     get_history = operation(lambda: reading.get_history)
+    timeline = operation(lambda: viewing.timeline)
     fold = operation(lambda: reading.fold)
     get_events = operation(lambda: log.get_events)
     get_log = operation(lambda: log.get_log)
@@ -237,6 +255,7 @@ class MemoryLedger:
 
     # search
     search = operation(lambda: search.search)
+    find = operation(lambda: finding.find)
     embed_pending = operation(lambda: search.embed_pending)
 
     # export and import

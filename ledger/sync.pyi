@@ -7,8 +7,13 @@ from typing import Any, Unpack
 from uuid import UUID
 
 from ledger.application.context_audit import ContextAudit, Derived
+from ledger.application.entry_pages import EntryRows
 from ledger.application.family import Family
+from ledger.application.finding import TextMatches
+from ledger.application.model_calls import ModelCalls
+from ledger.application.past_summaries import PastSummaries, SummaryRecord
 from ledger.application.reading import S
+from ledger.application.windows import ShownWindow
 from ledger.compaction.result import CompactionResult
 from ledger.events import JsonObject, RecordedEvent, ToolStatus
 from ledger.history.difference import Difference
@@ -50,6 +55,7 @@ from ledger.verification import VerifyReport
 from ledger.what_if.answers import OnMiss
 from projections.config import MemoryConfig
 from projections.entries import Entry
+from projections.entry_fates import Timeline
 from projections.history import History
 from projections.projection import Projection
 from projections.record_filters import FilterCondition
@@ -179,14 +185,35 @@ class SyncMemoryLedger:
         self, session_id: str, entry_id: str, *, version: int | None = None, **guard: Unpack[Guard]
     ) -> Version:
         """Make an entry what it was, by a new event, and return the session's version; the history stays."""
-    def get_entry(self, session_id: str, entry_id: str, *, user_id: str | None = None) -> EntryRecord:
+    def get_entry(
+        self, session_id: str, entry_id: str, *, version: int | None = None, user_id: str | None = None
+    ) -> EntryRecord:
         """Return an entry as it is now, what became of it, and everything recorded about it."""
+    def list_entries(
+        self,
+        session_id: str,
+        *,
+        from_version: int = 1,
+        limit: int = 200,
+        version: int | None = None,
+        full: bool = False,
+        user_id: str | None = None,
+    ) -> EntryRows:
+        """Return the entries from *from_version* on, whatever became of them, as they are now or were at *version*."""
     def get_active_entries(self, session_id: str, **when: Unpack[When]) -> list[Entry]:
         """Return the entries that no compaction, removal or clear took out of the window, oldest first."""
     def get_context(self, session_id: str, **how: Unpack[Rendering]) -> Context:
         """Return what the model is shown, as a structure; empty for an unknown session."""
     def get_context_for_llm(self, session_id: str, **how: Unpack[Rendering]) -> str:
         """Return what the model is shown, as text; empty for an unknown session."""
+    def get_window(
+        self, session_id: str, *, offset: int = 0, limit: int = 500, query: str | None = None, **when: Unpack[When]
+    ) -> ShownWindow:
+        """Return what the model is shown, item by item, with what is hidden and why."""
+    def model_calls(
+        self, session_id: str, *, after: int = 0, limit: int = 200, user_id: str | None = None
+    ) -> ModelCalls:
+        """Return what the model was shown at each call after version *after*."""
     def seen(self, session_id: str, **when: Unpack[When]) -> ContextAudit:
         """Return what the model was shown, proved by its recorded digest, each line with its source."""
     def derived(self, session_id: str, entry_id: str | int, *, user_id: str | None = None) -> Derived:
@@ -212,6 +239,20 @@ class SyncMemoryLedger:
         """Return how much is remembered, of all kinds or of one *kind*, and how often it was compacted."""
     def get_summaries(self, session_id: str, **when: Unpack[When]) -> list[Summary]:
         """Return the live summaries, oldest place first."""
+    def list_summaries(
+        self,
+        session_id: str,
+        *,
+        version: int | None = None,
+        after: int = 0,
+        limit: int = 200,
+        user_id: str | None = None,
+    ) -> PastSummaries:
+        """Return the summaries created after version *after*, as they are now or were at *version*, oldest first."""
+    def get_summary(
+        self, session_id: str, summary_id: str, *, version: int | None = None, user_id: str | None = None
+    ) -> SummaryRecord:
+        """Return a summary as it is now or was at *version*: how it ended, all that it folds, and what asked for it."""
     def get_data(self, session_id: str, **when: Unpack[When]) -> JsonObject:
         """Return the session's own JSON object; empty for an unknown session."""
     def patch_data(self, session_id: str, patch: Mapping[str, Any], **guard: Unpack[Guard]) -> PatchedData:
@@ -276,6 +317,8 @@ class SyncMemoryLedger:
         """Wait until this process runs no compaction of the session, or of any session."""
     def get_history(self, session_id: str, *, version: int | None = None, user_id: str | None = None) -> History:
         """Return every entry the session ever had and what became of it, and every summary it ever had."""
+    def timeline(self, session_id: str, *, after: int = 0, limit: int = ..., user_id: str | None = None) -> Timeline:
+        """Return what *limit* events after version *after* did to entries, summaries and config, as columns."""
     def fold(
         self, session_id: str, projection: Projection[S], *, version: int | None = None, user_id: str | None = None
     ) -> S:
@@ -339,6 +382,18 @@ class SyncMemoryLedger:
         catch_up: bool = True,
     ) -> list[SearchResult]:
         """Return the *top_k* texts that match *query* best, each with *around* entries before and after it."""
+    def find(
+        self,
+        session_id: str,
+        text: str,
+        *,
+        version: int | None = None,
+        after: int = 0,
+        limit: int = 100,
+        ignore_case: bool = True,
+        user_id: str | None = None,
+    ) -> TextMatches:
+        """Return the entries and summaries that contain *text*, now or at *version*, whatever became of them."""
     def embed_pending(self) -> int:
         """Embed the texts that have no vector yet, and return how many; each search starts this in the background."""
     def export_session(self, session_id: str, *, user_id: str | None = None) -> JsonObject:

@@ -1,6 +1,7 @@
 """The budget of a window: how many tokens each part of it takes, and how many more than the limit. Source: R-WIN-4."""
 
 from collections.abc import Container
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -8,6 +9,17 @@ from projections.config import MemoryConfig
 from projections.entries import Entry
 from projections.strategies.preserving import names_of
 from projections.window import Window
+
+#: The part of a budget that a shown entry counts for.
+EntryPart: TypeAlias = Literal["system", "pinned", "current_turn", "history", "recalled"]
+
+_TOKEN_FIELDS: Final = (
+    "max_tokens",
+    "memory_max_tokens",
+    "context_window",
+    "interaction_threshold_tokens",
+    "input_tokens_threshold",
+)
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,9 +62,9 @@ def budget_of(window: Window, config: MemoryConfig, current_turn: Container[int]
     """
     limits = [limit for limit in (config.token_limit, window.limit) if limit is not None]
     recalled = {version for version, _ in window.recalled}
-    parts = {"system": 0, "pinned": 0, "current_turn": 0, "history": 0, "recalled": 0}
+    parts: dict[EntryPart, int] = {"system": 0, "pinned": 0, "current_turn": 0, "history": 0, "recalled": 0}
     for entry in window.entries:
-        parts[_part(entry, recalled, current_turn, config.preserved)] += entry.tokens
+        parts[part_of(entry, recalled, current_turn, config.preserved)] += entry.tokens
     return Budget(
         **parts,
         summaries=sum(summary.tokens for summary in window.summaries),
@@ -61,7 +73,26 @@ def budget_of(window: Window, config: MemoryConfig, current_turn: Container[int]
     )
 
 
-def _part(entry: Entry, recalled: Container[int], current_turn: Container[int], preserved: frozenset[str]) -> str:
+def limit_path(config: MemoryConfig) -> str | None:
+    """Return the path of the field of *config* that sets its token limit, such as ``window.max_tokens``; None if none.
+
+    Of a limit that follows from several fields, it is the one in tokens.
+    """
+    parts: list[tuple[str, Any]] = [("window", config.window)]
+    parts += [(f"compactions[{at}]", each) for at, each in enumerate(config.compactions)]
+    parts += [("limit", config.limit)] if config.limit is not None else []
+    for path, part in parts:
+        if config.token_limit is not None and part.token_limit == config.token_limit:
+            given = {name: getattr(part, name, None) for name in _TOKEN_FIELDS}
+            fields = sorted((name for name in given if given[name]), key=lambda name: given[name] != part.token_limit)
+            return f"{path}.{fields[0]}" if fields else path
+    return None
+
+
+def part_of(
+    entry: Entry, recalled: Container[int], current_turn: Container[int], preserved: frozenset[str]
+) -> EntryPart:
+    """Return the part of the budget that a shown entry counts for."""
     if entry.pinned:
         return "system"
     if entry.version in recalled:

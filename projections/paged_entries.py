@@ -65,6 +65,11 @@ class PagedEntries:
         return self.pages[-1].last if self.pages else None
 
     @property
+    def versions(self) -> Iterator[int]:
+        """The versions of the entries, ascending; reads no content."""
+        return chain(*(page.versions for page in self.pages), (entry.version for entry in self.tail))
+
+    @property
     def first_call(self) -> int:
         """The version of the oldest tool call, 0 if there is none; reads no content."""
         in_pages = (page.facts.first_call for page in self.pages)

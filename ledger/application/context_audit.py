@@ -208,6 +208,11 @@ def seen(
     return replace(found, recorded=recorded, verdict="proved" if same else "differs")
 
 
+def is_proved(context: Context, event: ContextRendered) -> bool:
+    """Tell whether *context*, rendered again, has both digests that *event* recorded."""
+    return (event.text_digest, event.messages_digest) == (_digest_of_text(context.text), _digest(context.messages))
+
+
 def derived(
     session_id: str, entry_id: str, versions: tuple[int, ...], state: SessionState, lineage: Lineage
 ) -> Derived:

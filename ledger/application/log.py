@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
+from ledger.application.fates import fate_of
 from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import existing_state, get_state
 from ledger.codec import decode
@@ -11,6 +14,7 @@ from ledger.history.log import EntryRecord, LoggedEvent, read_entry, read_feed
 from ledger.history.log_page import LogPage, read_log
 from ledger.names import check_actor, check_entry_id
 from ledger.paging import stream_pages
+from ledger.results import When
 from ledger.session.state import SESSION, end_of_batch
 from ledger.strict_json import check_integer
 from ledger.verification import VerifyReport, verify_namespace, verify_session
@@ -46,17 +50,29 @@ async def get_events(
 
 
 async def get_entry(
-    handle: NamespaceHandle, session_id: str, entry_id: str, *, user_id: str | None = None
+    handle: NamespaceHandle,
+    session_id: str,
+    entry_id: str,
+    *,
+    version: int | None = None,
+    user_id: str | None = None,
 ) -> EntryRecord:
     """Return an entry as it is now, what became of it, and everything recorded about it.
 
+    With *version* it is as it was then, with its fate: why it is, or is not, in the window. An entry that was added
+    later is ``not_yet``.
+
     Raises:
         SessionNotFound: the session has no events.
+        VersionNotFound: it has no such version.
         EntryNotFound: it never had such an entry.
     """
     check_entry_id(entry_id, field="entry_id")
-    state = await existing_state(handle, session_id, user_id=user_id)
-    return await read_entry(handle.services.store, handle.stream(session_id, user_id), state, entry_id)
+    when: When = {"user_id": user_id} if version is None else {"user_id": user_id, "version": version}
+    state = await existing_state(handle, session_id, **when)
+    stream = handle.stream(session_id, user_id)
+    record = await read_entry(handle.services.store, stream, state, entry_id, until=version)
+    return record if version is None else replace(record, fate=await fate_of(handle, stream, state, record))
 
 
 async def get_log(

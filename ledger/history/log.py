@@ -5,6 +5,7 @@ Source: http W-65, W-67.
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 import msgspec
@@ -14,16 +15,19 @@ from ledger.chain import ZERO_HASH, check_positions
 from ledger.codec import decode, stored_json
 from ledger.errors import EntryNotFound
 from ledger.events import CompactionCompleted, JsonObject, StoredEvent, to_datetime
-from ledger.history.entries import read_types
+from ledger.history.departures import read_clears, read_coverings
 from ledger.history.items import read_item_events
 from ledger.history.origins import Origins
 from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.session.state import SessionState
-from projections import ranges
 from projections.entries import Entry
 from projections.history import PastEntry, PastEntryStatus
 from projections.item_versions import item_versions
+
+FateStatus: TypeAlias = (
+    Literal["shown", "hidden", "evicted_summary", "not_yet"] | Literal["covered", "erased", "removed", "cleared"]
+)
 
 
 class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,14 +68,34 @@ class EntryChange(msgspec.Struct, frozen=True, kw_only=True):
     role: str
 
 
-class EntryRecord(PastEntry, frozen=True, kw_only=True, gc=False):
-    """An entry as it is now, its status and its history; entries that share an id have one history.
+class EntryFate(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an entry is, or is not, in the window at a version: one cause, and the *version* of the event that caused it.
 
-    *session_version* is the session's when this was read.
+    An entry whose summary was dropped too is ``evicted_summary``; one that was added later is ``not_yet``. *reasons*
+    are those of the compaction with this *key*.
     """
 
+    status: FateStatus
+    version: int | None
+    sentence: str
+    actor: str | None = None
+    key: str | None = None
+    summary_id: str | None = None
+    reasons: tuple[str, ...] = ()
+
+
+class EntryRecord(PastEntry, frozen=True, kw_only=True, gc=False):
+    """An entry as it is now or was at a version, its status and its history; entries that share an id have one history.
+
+    *session_version* is the session's when this was read. *left_version* is that of the event that took it from the
+    window. An entry that was added after the version asked for is ``not_yet`` there.
+    """
+
+    status: PastEntryStatus | Literal["not_yet"] = "active"  # type: ignore[assignment]  # nothing assigns to it
     history: tuple[EntryChange, ...]
     session_version: int
+    left_version: int | None = None
+    fate: EntryFate | None = None
 
 
 async def read_feed(store: Store, namespace_id: UUID, namespace: str, *, after: int, limit: int) -> list[LoggedEvent]:
@@ -95,8 +119,10 @@ async def read_feed(store: Store, namespace_id: UUID, namespace: str, *, after: 
     return events
 
 
-async def read_entry(store: Store, stream: Stream, state: SessionState, entry_id: str) -> EntryRecord:
-    """Return everything recorded about an entry.
+async def read_entry(
+    store: Store, stream: Stream, state: SessionState, entry_id: str, *, until: int | None = None
+) -> EntryRecord:
+    """Return everything recorded about an entry, up to version *until*; *state* is that of the session there.
 
     Raises:
         EntryNotFound: the session never had such an entry.
@@ -107,6 +133,10 @@ async def read_entry(store: Store, stream: Stream, state: SessionState, entry_id
     ]
     if not history:
         raise EntryNotFound(entry_id, ever=False)
+    known = [pair for pair in history if until is None or pair[0].event.version <= until]
+    if not known:
+        later = asdict(history[0][1])
+        return EntryRecord(**later, status="not_yet", history=(), session_version=state.version)
     origins = await Origins.of(store, stream.namespace_id, events)
     claimed = {event.version for event in events if origins.is_claimed(event)}
     changes = tuple(
@@ -120,30 +150,38 @@ async def read_entry(store: Store, stream: Stream, state: SessionState, entry_id
             content=entry.content,
             role=entry.role,
         )
-        for version, entry in history
+        for version, entry in known
     )
-    newest, entry = history[-1]
-    status, summaries = await _fate(store, stream, state, entry, removed=newest.removed)
-    past = asdict(PastEntry.of(entry, status, summaries))
-    return EntryRecord(**past, history=changes, session_version=state.version)
+    newest, entry = known[-1]
+    status, summaries, left = await _fate(store, stream, state, entry, removed=newest.removed)
+    return EntryRecord(
+        **asdict(entry),
+        status=status,
+        summary_ids=summaries,
+        history=changes,
+        session_version=state.version,
+        left_version=newest.event.version if newest.removed else left,
+    )
 
 
 async def _fate(
     store: Store, stream: Stream, state: SessionState, entry: Entry, *, removed: bool
-) -> tuple[PastEntryStatus, tuple[str, ...]]:
+) -> tuple[PastEntryStatus, tuple[str, ...], int | None]:
     if removed:
-        return "removed", ()
+        return "removed", (), None
     if entry.version <= state.cleared_version:
-        return "cleared", ()
+        clears = await read_clears(store, stream, after=entry.version, until=state.version)
+        return "cleared", (), clears[0] if clears else state.cleared_version
     status: PastEntryStatus = "active"
     summary_ids: tuple[str, ...] = ()
-    for event in await read_types(store, stream, CompactionCompleted, after=entry.version, until=state.version):
-        payload = event.payload
-        if isinstance(payload, CompactionCompleted) and ranges.contains(payload.covered, entry.version):
+    left = None
+    coverings = await read_coverings(store, stream, [entry.version], until=state.version)
+    for event in coverings[entry.version]:
+        if isinstance(payload := event.payload, CompactionCompleted):
             summary_ids += (payload.summary_id,) if payload.summary_id else ()
             if payload.effect != "overlay":
-                status = "erased" if payload.effect == "erase" else "covered"
-    return status, summary_ids
+                status, left = "erased" if payload.effect == "erase" else "covered", event.version
+    return status, summary_ids, left
 
 
 async def _hash_at(store: Store, stream: Stream, version: int) -> str:

@@ -1,8 +1,11 @@
 """Entries, with what became of them, and summaries."""
 
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from ledger.events import JsonObject, Kind, Ranges, ToolStatus
+from ledger.history.log import FateStatus
 from ledger.json_models.base import Id, Shape, Time
 from projections.history import PastEntryStatus
 
@@ -48,10 +51,56 @@ class EntryChangeShape(Shape):
     role: str
 
 
-class EntryRecordShape(PastEntryShape):
-    """An entry as it is now, what became of it, and how it came to be so."""
+class EntryFateShape(Shape):
+    """Why an entry is, or is not, in the window: one cause, and the version of the event that caused it."""
 
+    status: FateStatus
+    version: int | None
+    sentence: str
+    actor: str | None
+    key: str | None = Field(description="Of the compaction.")
+    summary_id: str | None = Field(description="Of the summary by which it left.")
+    reasons: tuple[str, ...] = Field(description="Why the compaction was due.")
+
+
+class EntryRecordShape(PastEntryShape):
+    """An entry as it is now or was at a version, what became of it, and how it came to be so."""
+
+    status: PastEntryStatus | Literal["not_yet"]  # type: ignore[assignment]  # one that came later has no other
     history: tuple[EntryChangeShape, ...]
+    left_version: int | None = Field(description="Of the event that took it from the window.")
+    fate: EntryFateShape | None = Field(description="Only with a version.")
+
+
+class EntryRowShape(Shape):
+    """An entry in a list: the beginning of its text, and what became of it."""
+
+    entry_id: str
+    version: int
+    kind: Kind
+    role: str
+    tokens: int
+    preview: str = Field(description="The first 200 characters.")
+    length: int = Field(description="Characters in all.")
+    created_at: Time
+    tool_name: str | None
+    tool_call_id: str | None
+    tool_status: ToolStatus | None
+    edited_version: int | None
+    status: PastEntryStatus
+    left_version: int | None = Field(description="Of the event that the status comes from.")
+    summary_ids: tuple[str, ...]
+    content: str | None = Field(description="Only with `full`, like `data` and `arguments`.")
+    data: Any
+    arguments: Any
+
+
+class EntryRowsShape(Shape):
+    """A page of entries, oldest first."""
+
+    entries: tuple[EntryRowShape, ...]
+    next_from: int | None = Field(description="The `from` of the next page; null at the end.")
+    version: int
 
 
 class AddedEntryShape(Shape):

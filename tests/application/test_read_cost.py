@@ -40,6 +40,13 @@ LIMITS: Final[dict[str, dict[str, Any]]] = {
 TAIL: Final = 10
 CONFIG: Final = {"max_entries": 5_000, "recent_window": 2, "min_entries_to_compress": 2, "tokenizer": "approximate"}
 
+
+async def at_the_end(ledger: MemoryLedger, read: Callable[[int], Awaitable[object]]) -> object:
+    """Read what depends on the newest version."""
+    newest, _ = await ledger._handle.services.store.events.head(Stream.of("default", "s"))
+    return await read(newest)
+
+
 #: What is read of a session that was compacted once, and whose last entries are its window.
 READS: Final[dict[str, Read]] = {
     "the state": lambda ledger: ledger.get_state("s"),
@@ -51,6 +58,14 @@ READS: Final[dict[str, Read]] = {
     "what was shown last": lambda ledger: ledger.seen("s"),
     "events of a rare type": lambda ledger: ledger.get_events("s", type="compaction.completed"),
     "some events of a type": lambda ledger: ledger.get_events("s", type="entry.added", after_version=5, limit=3),
+    "a page of entries": lambda ledger: ledger.list_entries("s", from_version=7, limit=3),
+    "the fate of a covered entry": lambda ledger: at_the_end(
+        ledger, lambda at: ledger.get_entry("s", "e-7", version=at)
+    ),
+    "the window item by item": lambda ledger: ledger.get_window("s"),
+    "the last part of the timeline": lambda ledger: at_the_end(ledger, lambda at: ledger.timeline("s", after=at - 3)),
+    "the last model calls": lambda ledger: at_the_end(ledger, lambda at: ledger.model_calls("s", after=at - 3)),
+    "the summaries": lambda ledger: ledger.list_summaries("s"),
     "a page of the log": lambda ledger: ledger.get_log("s", after_version=5, limit=3),
     "a page of a type": lambda ledger: ledger.get_log("s", type="context.rendered", limit=3),
 }

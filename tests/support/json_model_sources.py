@@ -6,16 +6,16 @@ import msgspec
 from pydantic import BaseModel
 
 from ledger import prices, results
-from ledger.application import context_audit
+from ledger.application import context_audit, entry_pages, finding, model_calls, past_summaries, windows
 from ledger.application.family import Family, FamilyMember
 from ledger.backtest.trials import TriedConfig
 from ledger.compaction.result import CompactionResult
 from ledger.events import CompactionCompleted, EntryAdded, ForkedFrom, MemoryAdded, MemoryFields, RecordCreated
 from ledger.events.session import Extraction
 from ledger.history import comparing, difference
-from ledger.history.log import EntryChange, EntryRecord, LoggedEvent
+from ledger.history.log import EntryChange, EntryFate, EntryRecord, LoggedEvent
 from ledger.history.log_page import ListedEvent, LogPage
-from ledger.json_models import auditing, base, compacting, entries, events, memories, searching, sessions
+from ledger.json_models import auditing, base, compacting, entries, events, memories, searching, sessions, viewing
 from ledger.json_models import comparing as compared
 from ledger.long_term_memory.results import LongTermRecord, Revision
 from ledger.ports.session_index import IndexedSession
@@ -41,7 +41,7 @@ from ledger.session.state import SessionState
 from ledger.transfer.lines import EventLine
 from ledger.verification import Finding, VerifyReport
 from ledger.what_if.run import Answers
-from projections import budget
+from projections import budget, entry_fates
 from projections.config_check import ConfigFinding
 from projections.entries import Entry
 from projections.history import PastEntry
@@ -66,19 +66,21 @@ OF_ENTRIES: Final = {
     **dict.fromkeys(("starts_interaction", "ends_turn", "time_and_place"), INSIDE),
 }
 
+OF_SUMMARIES: Final = {
+    **dict.fromkeys(("recorded_us", "claimed_at"), MICROSECONDS),
+    **dict.fromkeys(("tokenizer", "first_version", "starts_at", "ends_at", "trust", "block"), INSIDE),
+    **dict.fromkeys(("overlay", "compression_ratio", "entry_count"), INSIDE),
+}
+
 #: Each shape, the structs of the library that it is made of, and the fields that only one of the two has.
 MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Reasons]]] = {
     entries.EntryShape: ((Entry,), OF_ENTRIES),
     entries.PastEntryShape: ((PastEntry,), OF_ENTRIES),
     entries.EntryRecordShape: ((EntryRecord,), {**OF_ENTRIES, "session_version": ANSWERED}),
-    entries.SummaryShape: (
-        (Summary,),
-        {
-            **dict.fromkeys(("recorded_us", "claimed_at"), MICROSECONDS),
-            **dict.fromkeys(("tokenizer", "first_version", "starts_at", "ends_at", "trust", "block"), INSIDE),
-            **dict.fromkeys(("overlay", "compression_ratio", "entry_count"), INSIDE),
-        },
-    ),
+    entries.EntryFateShape: ((EntryFate,), {}),
+    entries.EntryRowShape: ((entry_pages.EntryRow,), {}),
+    entries.EntryRowsShape: ((entry_pages.EntryRows,), {}),
+    entries.SummaryShape: ((Summary,), OF_SUMMARIES),
     entries.AddedEntryShape: ((results.AddedEntry,), {}),
     entries.AddedShape: ((results.Added,), {"replayed": HEADER}),
     entries.EntryChangeShape: ((EntryChange,), {}),
@@ -155,6 +157,29 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
     sessions.ForkedFromShape: ((ForkedFrom,), {}),
     forks.ForkShape: ((results.Forked,), {"replayed": HEADER}),
     session_data.DataShape: ((results.PatchedData,), {"replayed": HEADER}),
+    viewing.TimelineShape: ((entry_fates.Timeline,), {}),
+    viewing.EntryColumnsShape: ((entry_fates.EntryColumns,), {}),
+    viewing.LeftShape: ((entry_fates.Left,), {}),
+    viewing.OverlayShape: ((entry_fates.Overlay,), {}),
+    viewing.EditedEntryShape: ((entry_fates.EditedEntry,), {}),
+    viewing.CreatedSummaryShape: ((entry_fates.CreatedSummary,), {}),
+    viewing.EndedSummaryShape: ((entry_fates.EndedSummary,), {}),
+    viewing.MarkShape: ((entry_fates.Mark,), {}),
+    viewing.WindowShape: ((windows.ShownWindow,), {}),
+    viewing.WindowBudgetShape: ((windows.WindowBudget,), {}),
+    viewing.WindowRecordingShape: ((windows.WindowRecording,), {}),
+    viewing.WindowItemShape: ((windows.WindowItem,), {}),
+    viewing.HiddenEntriesShape: ((windows.HiddenEntries,), {}),
+    viewing.ModelCallShape: ((model_calls.ModelCall,), {}),
+    viewing.ModelCallsShape: ((model_calls.ModelCalls,), {}),
+    viewing.PastSummaryShape: ((past_summaries.PastSummary,), OF_SUMMARIES),
+    viewing.PastSummariesShape: ((past_summaries.PastSummaries,), {}),
+    viewing.SummaryNodeShape: ((past_summaries.SummaryNode,), {}),
+    viewing.SummaryRequestShape: ((past_summaries.SummaryRequest,), {}),
+    viewing.SummaryOutputShape: ((past_summaries.SummaryOutput,), {}),
+    viewing.SummaryRecordShape: ((past_summaries.SummaryRecord,), OF_SUMMARIES),
+    viewing.TextMatchShape: ((finding.TextMatch,), {}),
+    viewing.TextMatchesShape: ((finding.TextMatches,), {}),
     auditing.SeenShape: ((context_audit.ContextAudit,), {}),
     auditing.SeenMessageShape: ((context_audit.SeenMessage,), {}),
     auditing.LineShape: ((context_audit.SeenLine,), {}),

@@ -20,6 +20,7 @@ from ledger.server.native import (
     transfer,
     trying,
     verify_stream,
+    viewing,
 )
 from ledger.server.routes import together
 
@@ -36,6 +37,7 @@ router = together(
     family.router,
     comparison.router,
     comparison.alone,
+    viewing.router,
     audit.router,
     verify_stream.router,
     trying.router,

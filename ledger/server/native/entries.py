@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Final, TypeAlias
 
-from fastapi import Path
+from fastapi import Path, Query
 from pydantic import ConfigDict, Field, WithJsonSchema
 from starlette.responses import Response
 
@@ -10,12 +10,13 @@ from ledger.application.entries import BATCH_ENTRIES
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.json_models.base import Shape
-from ledger.json_models.entries import AddedShape, EntryRecordShape
+from ledger.json_models.entries import AddedShape, EntryRecordShape, EntryRowsShape
 from ledger.names import check_entry_id
 from ledger.server.callers import ReadCaller, WriteCaller
+from ledger.server.native.session_reads import VersionOf
 from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
 from ledger.server.routes import native_router
-from ledger.server.strict_body import StrictBody
+from ledger.server.strict_body import PageLimit, StrictBody, whole_number
 from ledger.strict_json import INT_MAX
 
 router = native_router(prefix="/v1/sessions/{session_id}/entries", tags=["entries"])
@@ -119,12 +120,31 @@ async def add(
     return AddedShape.model_validate(added)
 
 
+@router.get("", operation_id="list_entries")
+async def listed(
+    session: SessionOf,
+    caller: ReadCaller,
+    response: Response,
+    first: Annotated[int, whole_number("from", least=1), Query(alias="from", description="The first version.")] = 1,
+    limit: PageLimit = 200,
+    version: VersionOf = None,
+    full: Annotated[bool, Query(description="Whole entries; then a page has at most 50.")] = False,
+) -> EntryRowsShape:
+    """List entries in the order of their versions, whatever became of them, now or at a version."""
+    found = await session.ledger.list_entries(
+        from_version=first, limit=limit, version=version, full=full, **session.names
+    )
+    await tag(response, session, found.version)
+    return EntryRowsShape.model_validate(found)
+
+
 @router.get("/{entry_id}", operation_id="get_entry")
 async def show(
-    session: SessionOf, entry_id: EntryIdParameter, caller: ReadCaller, response: Response
+    session: SessionOf, entry_id: EntryIdParameter, caller: ReadCaller, response: Response, version: VersionOf = None
 ) -> EntryRecordShape:
-    """Show an entry and everything recorded about it, also one that was removed, covered or cleared."""
-    found = await session.ledger.get_entry(entry_id=check_entry_id(entry_id, field="entry_id"), **session.names)
+    """Show an entry and everything recorded about it; at a version, also why it is in the window or not."""
+    name = check_entry_id(entry_id, field="entry_id")
+    found = await session.ledger.get_entry(entry_id=name, version=version, **session.names)
     await tag(response, session, found.session_version)
     return EntryRecordShape.model_validate(found)
 
