@@ -44,6 +44,9 @@ class Stub:
                 ]
                 more = found.stop if found.stop <= self.version else None
                 return {"entries": entries, "next_from": more, "version": self.version}
+            case "/events":
+                found = range(query["after_version"] + 1, self.version + 1)
+                return {"events": [{"version": at, "text": HOSTILE} for at in found]}
             case "/summaries":
                 return {"summaries": [{"summary_id": "s-1", "text": HOSTILE}], "next_after": None}
             case "/windows":

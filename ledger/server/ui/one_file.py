@@ -15,6 +15,7 @@ of the file. Each content but ``events-N`` is JSON: answers of the routes as the
   ``configs``, the answers of ``…/config?version=`` at each version that changed the config.
 - ``timeline-N``: a page of ``…/timeline``, of the versions ``first`` to ``last``.
 - ``entries-N``: ``{"entries": […]}`` of ``…/entries?full=true``, of the versions ``first`` to ``last``, 1,000 a block.
+- ``texts-N``: ``{"texts": […]}``, the ``text`` of each event in ``…/events``, of the versions ``first`` to ``last``.
 - ``fates-N``: ``{ENTRY_ID: …}``, the answers of ``…/entries/ENTRY_ID`` for the entries of ``entries-N`` that are not as
   they were added: edited, or out of the window. An id with a ``/`` has none: no path can name it.
 - ``summaries-N``: a page of ``…/summaries``; ``trees-N``: ``{SUMMARY_ID: …}``, what ``…/summaries/SUMMARY_ID`` answers.
@@ -153,6 +154,9 @@ async def _history(blocks: _Blocks, answers: RouteAnswers, version: int) -> Asyn
         last, number = min(first + IN_A_BLOCK - 1, version), first // IN_A_BLOCK
         found = [entry async for entry in _entries(answers, first, last, version)]
         yield blocks.json(f"entries-{number}", {"entries": found}, first, last)
+        page = await answers.get("/events", after_version=first - 1, limit=IN_A_BLOCK)
+        texts = [event["text"] for event in page["events"] if event["version"] <= last]
+        yield blocks.json(f"texts-{number}", {"texts": texts}, first, last)
         ids = [entry["entry_id"] for entry in found if _has_changed(entry) and "/" not in entry["entry_id"]]
         fates = {entry_id: await answers.get(f"/entries/{quote(entry_id, safe='')}") for entry_id in ids}
         if fates:
