@@ -69,10 +69,11 @@ _ENDS: Final = re.compile(r"</(?:script|style)|<!--|\r|\x00", re.IGNORECASE)
 
 
 class _Blocks:
-    """Makes blocks, and lists those that were made."""
+    """Makes blocks, and lists those that were made; *version* is that of the newest event in them."""
 
     def __init__(self) -> None:
         self.made: list[dict[str, object]] = []
+        self.version = 0
 
     def block(self, name: str, content: bytes, first: int = 0, last: int = 0) -> bytes:
         self.made.append({"name": name, "first": first, "last": last, "bytes": len(content)})
@@ -105,16 +106,14 @@ async def one_file(
     yield head.encode()
     async for piece in _events(blocks, first, lines):
         yield piece
-    version = (await answers.get("/stats"))["version"]
+    version = blocks.version  # the session may go on meanwhile
     async for piece in _history(blocks, answers, version):
         yield piece
     async for piece in _windows(blocks, answers, version):
         yield piece
-    tried = [
-        {"config": config, "answer": await answers.post("/what-if", {"config": config, "on_miss": "estimate"})}
-        for config in configs
-    ]
-    if tried:
+    asked = [{"config": config, "version": version, "on_miss": "estimate"} for config in configs]
+    if asked:
+        tried = [{"config": each["config"], "answer": await answers.post("/what-if", each)} for each in asked]
         yield blocks.json("what-ifs", tried)
     index = {"format": 1, "release": ledger.__version__, **names, "version": version, "blocks": blocks.made}
     yield b'<script type="application/json" id="ledger-file">%s</script>\n' % escaped(index)
@@ -123,12 +122,15 @@ async def one_file(
 
 async def _events(blocks: _Blocks, first: bytes, lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     held, began, line_number, number = [first], 1, 1, 0
+    newest = last = first
     async for line in lines:
+        newest, last = last, line  # the last line is the trailer
         if len(held) == IN_A_BLOCK:
             yield blocks.block(f"events-{number}", b"".join(held), began, line_number)
             held, began, number = [], line_number + 1, number + 1
         held.append(line)
         line_number += 1
+    blocks.version = msgspec.json.decode(newest)["version"]
     yield blocks.block(f"events-{number}", b"".join(held), began, line_number)
 
 
@@ -144,7 +146,8 @@ async def _history(blocks: _Blocks, answers: RouteAnswers, version: int) -> Asyn
     yield blocks.json(
         "session",
         {
-            **{name: await answers.get(f"/{name}") for name in ("stats", "config", "family")},
+            **{name: await answers.get(f"/{name}", version=version) for name in ("stats", "config")},
+            "family": await answers.get("/family"),
             **{name: await answers.of_service(f"/v1/{name}") for name in ("me", "presets")},
             "verdict": await answers.post("/verify", {}),
             "configs": [await answers.get("/config", version=each) for each in changed],
@@ -158,13 +161,15 @@ async def _history(blocks: _Blocks, answers: RouteAnswers, version: int) -> Asyn
         texts = [event["text"] for event in page["events"] if event["version"] <= last]
         yield blocks.json(f"texts-{number}", {"texts": texts}, first, last)
         ids = [entry["entry_id"] for entry in found if _has_changed(entry) and "/" not in entry["entry_id"]]
-        fates = {entry_id: await answers.get(f"/entries/{quote(entry_id, safe='')}") for entry_id in ids}
+        fates = {
+            entry_id: await answers.get(f"/entries/{quote(entry_id, safe='')}", version=version) for entry_id in ids
+        }
         if fates:
             yield blocks.json(f"fates-{number}", fates, first, last)
     cursor: int | None = 0
     number = 0
     while cursor is not None:
-        page = await answers.get("/summaries", after=cursor, limit=_PAGE)
+        page = await answers.get("/summaries", after=cursor, limit=_PAGE, version=version)
         if page["summaries"]:
             yield blocks.json(f"summaries-{number}", page)
             ids = [summary["summary_id"] for summary in page["summaries"]]
