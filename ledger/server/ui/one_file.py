@@ -141,7 +141,7 @@ async def _history(blocks: _Blocks, answers: RouteAnswers, version: int) -> Asyn
     while after < version:
         page = await answers.get("/timeline", after=after, limit=min(_TIMELINE_PAGE, version - after))
         changed += [mark["version"] for mark in page["marks"] if mark["type"] in {"opened", "config"}]
-        yield blocks.json(f"timeline-{number}", page, after + 1, page["version"])
+        yield blocks.json(f"timeline-{number}", {**page, "newest": version}, after + 1, page["version"])
         after, number = page["version"], number + 1
     yield blocks.json(
         "session",
