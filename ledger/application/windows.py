@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Final, Literal, Unpack
 
 import msgspec
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from ledger.application.context import context_of_state, shown_again
 from ledger.application.context_audit import is_proved
@@ -78,7 +78,7 @@ class ShownWindow(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     version: int
-    config_version: int
+    config_version: int | None
     strategy: str
     turn: int | None
     recorded: WindowRecording | None
@@ -117,15 +117,21 @@ async def get_window(
     stream = handle.stream(session_id, when.get("user_id"))
     context, recording = await shown_at(handle, stream, state, query)
     changed = await handle.services.store.events.find_newest(stream, ConfigChanged.type, until=state.version)
+    found = window_items(context, state, offset=offset, limit=limit)
+    return replace(found, config_version=max(state.life, changed), recorded=recording)
+
+
+def window_items(context: Context, state: SessionState, *, offset: int = 0, limit: int = 500) -> ShownWindow:
+    """Return a page of what *context* shows of *state*, item by item; a what-if has no version of its config."""
     items, window = _items(context), context.window
     shown, recalled = sorted(entry.version for entry in window.entries), sorted(dict(window.recalled))
     away = ranges.ranges_of(sorted(set(state.window.entries.versions).difference(shown)))
     return ShownWindow(
         version=state.version,
-        config_version=max(state.life, changed),
+        config_version=None,
         strategy=state.config.window.type,
         turn=turn_of(state),
-        recorded=recording,
+        recorded=None,
         tokens=context.tokens,
         budget=WindowBudget(**asdict(context.budget), limit_from=limit_path(context.config)),
         total=len(items),

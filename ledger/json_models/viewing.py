@@ -155,7 +155,7 @@ class WindowShape(Shape):
     """What the model is shown at a version; a recorded window is the recorded one."""
 
     version: int
-    config_version: int = Field(description="The version of the event with the config.")
+    config_version: int | None = Field(description="The version of the event with the config; null in a what-if.")
     strategy: str
     turn: int | None = Field(description="Counts interactions since the last clear.")
     recorded: WindowRecordingShape | None

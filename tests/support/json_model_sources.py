@@ -201,7 +201,6 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
             "session_id": NAMED,
             "strategy": "the type of the window in `config`",
             "state": "the library has it whole",
-            "window": "the library has it whole",
         },
     ),
     trying.TrialShape: ((TriedConfig,), {}),

@@ -1,5 +1,5 @@
 // The timeline of a session in typed arrays: who was in the window at a version is arithmetic, not a request.
-import type { Ended, Mark, Ranges, Timeline, TimelineSummary } from "./api";
+import type { EndedSummary, Mark, Ranges, Timeline, CreatedSummary } from "./api";
 
 export type Cause = "covered" | "erased" | "removed" | "cleared";
 export type Fate = "shown" | "hidden" | Cause;
@@ -16,7 +16,7 @@ export interface Leaving {
 }
 
 /** A summary, and until when it lived. */
-export interface Lived extends TimelineSummary {
+export interface Lived extends CreatedSummary {
   endedVersion: number;
   endedCause: string | null;
 }
@@ -238,9 +238,11 @@ export class Columns {
     return [...found].sort((a, b) => a - b);
   }
 
-  private end(ended: Ended): void {
-    const lived = this.byId.get(ended.summary_id);
-    if (lived && lived.endedVersion === NEVER) {
+  /** Ends a summary, or without an id all that live. */
+  private end(ended: EndedSummary): void {
+    const { summary_id } = ended;
+    for (const lived of summary_id === null ? this.summaries : [this.byId.get(summary_id)]) {
+      if (!lived || lived.endedVersion !== NEVER || lived.version > ended.version) continue;
       lived.endedVersion = ended.version;
       lived.endedCause = ended.cause;
     }

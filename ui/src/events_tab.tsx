@@ -1,7 +1,7 @@
 // The log of the session: every event, its raw content and its link in the chain.
 import { useEffect, useState } from "preact/hooks";
 import { go, place } from "./address";
-import type { LoggedEvent } from "./api";
+import type { ListedEvent } from "./api";
 import { failed, session, source, version } from "./session_store";
 import { Json, Line, Text } from "./text";
 import { when } from "./words";
@@ -26,11 +26,11 @@ export function EventsTab() {
   const wanted = /^v(\d+)$/.exec(place.value.typed)?.[1];
   const [types, setTypes] = useState<string[]>([]);
   const [actor, setActor] = useState("");
-  const [events, setEvents] = useState<LoggedEvent[] | null>(null);
+  const [events, setEvents] = useState<ListedEvent[] | null>(null);
   const [more, setMore] = useState(false);
   const top = wanted ? Number(wanted) : at;
 
-  const read = (before: number, known: LoggedEvent[], stop?: AbortSignal) => {
+  const read = (before: number, known: ListedEvent[], stop?: AbortSignal) => {
     if (!key) return;
     source.events(key, { before_version: before, limit: PAGE, actor }, types, stop).then((page) => {
       if (stop?.aborted) return;
@@ -82,7 +82,7 @@ export function EventsTab() {
   );
 }
 
-function Event({ event, open }: { event: LoggedEvent; open: boolean }) {
+function Event({ event, open }: { event: ListedEvent; open: boolean }) {
   const [seen, setSeen] = useState(open);
   return (
     <li>
@@ -90,7 +90,7 @@ function Event({ event, open }: { event: LoggedEvent; open: boolean }) {
         <summary>
           <span class="cell-version">{event.version}</span>
           <span class={`link-${event.link}`} title={`link: ${event.link}`}>
-            {event.link === "ok" || event.link === "first" ? "🔗" : event.link === "broken" ? "✗" : "·"}
+            {event.link === "ok" || event.link === "first" ? "✓" : event.link === "broken" ? "✗" : "·"}
             <span class="sr">link {event.link}</span>
           </span>
           <b>{event.type}</b> <Line text={event.text} />

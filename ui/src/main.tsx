@@ -10,7 +10,7 @@ import { RecordsScreen } from "./records_screen";
 import { SearchScreen } from "./search_screen";
 import { SessionScreen } from "./session_screen";
 import { SessionsScreen } from "./sessions_screen";
-import { greet, me, problem, session, source, version } from "./session_store";
+import { greet, me, problem, session, source, version, watch } from "./session_store";
 
 const SCREENS: [Screen, string][] = [
   ["sessions", "Sessions"],
@@ -178,6 +178,7 @@ async function start(): Promise<void> {
     await source.login({ key }).catch(() => {});
   }
   await greet();
+  watch();
   render(<App />, document.getElementById("app") as HTMLElement);
 }
 

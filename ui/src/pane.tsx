@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { go, place } from "./address";
-import type { Derived, EntryRecord, SummaryNode, SummaryTree } from "./api";
+import type { Derived, EntryRecord, SummaryNode, SummaryRecord } from "./api";
 import { written } from "./columns";
 import { columns, failed, preview, previewed, rangesAt, session, source, version, wantPreviews } from "./session_store";
 import { Json, save, Text } from "./text";
@@ -122,17 +122,17 @@ function Why({ row, found }: { row: number; found: EntryRecord | null }) {
   const fate = known.added[row] > at ? null : known.fate(row, at, rangesAt(at));
   const cause = known.leavingOf(row, at);
   const sentence =
-    found?.fate.sentence ??
+    found?.fate?.sentence ??
     (fate === null ? `Not added yet: it comes at version ${known.added[row]}.` : `${capital(FATES[fate].name)}. ${FATES[fate].means}`);
   return (
     <div class={`why fate-${fate ?? "none"}`} id="why" tabIndex={-1} aria-label="Why" role="group">
       <p>
         <b aria-hidden="true">{fate ? FATES[fate].sign : "◌"}</b> {sentence}
       </p>
-      {found && found.fate.reasons.length > 0 && <p class="muted">Reasons: {found.fate.reasons.join(", ")}</p>}
+      {found?.fate && found.fate.reasons.length > 0 && <p class="muted">Reasons: {found.fate.reasons.join(", ")}</p>}
       <p class="actions">
-        {(cause || found?.fate.version) && (
-          <button type="button" onClick={() => go({ tab: "events", typed: `v${cause?.version ?? found?.fate.version}` })}>
+        {(cause || found?.fate?.version) && (
+          <button type="button" onClick={() => go({ tab: "events", typed: `v${cause?.version ?? found?.fate?.version}` })}>
             Event
           </button>
         )}
@@ -227,7 +227,7 @@ function Reach({ entryId }: { entryId: string }) {
 
 function SummaryPane({ id }: { id: string }) {
   const key = session.value;
-  const found = useAnswer<SummaryTree>(key ? (stop) => source.summary(key, id, stop) : null, [key?.id, id]);
+  const found = useAnswer<SummaryRecord>(key ? (stop) => source.summary(key, id, stop) : null, [key?.id, id]);
   if (!found) {
     return (
       <aside class="pane" aria-label="Details">

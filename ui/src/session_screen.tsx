@@ -230,7 +230,7 @@ function Find() {
     let after: number | null = 0;
     try {
       while (after !== null && all.length < 5000) {
-        const page: import("./api").Found = await source.find(key, text, version.peek(), after);
+        const page: import("./api").TextMatches = await source.find(key, text, version.peek(), after);
         all.push(...page.matches.filter((each) => each.entry_id !== null).map((each) => each.version));
         after = page.next_after;
       }

@@ -1,7 +1,7 @@
 // What is loaded of the open session: its timeline, the window at the chosen version, previews of the rows in sight.
 import { batch, computed, effect, signal } from "@preact/signals";
 import { place } from "./address";
-import type { EntryPreview, Family, Me, Ranges, Window, WindowCall } from "./api";
+import type { EntryRow, Family, Me, Ranges, Window, ModelCall } from "./api";
 import { Columns } from "./columns";
 import { FileSource } from "./source_file";
 import { Refused, ServiceSource, type SessionKey, type Source } from "./source";
@@ -10,7 +10,7 @@ export const source: Source = FileSource.found() ?? new ServiceSource();
 
 export const me = signal<Me | null>(null);
 export const columns = signal<Columns | null>(null);
-export const calls = signal<WindowCall[]>([]);
+export const calls = signal<ModelCall[]>([]);
 export const shownWindow = signal<Window | null>(null); // of `version`, once it is there
 export const family = signal<Family | null>(null);
 export const problem = signal<Refused | null>(null);
@@ -41,7 +41,7 @@ export function rangesAt(at: number): Ranges | null {
   return call ? call.shown : null;
 }
 
-export function callAt(at: number): WindowCall | null {
+export function callAt(at: number): ModelCall | null {
   const known = calls.value;
   let low = 0;
   let high = known.length;
@@ -144,6 +144,8 @@ async function grow(key: SessionKey, stop: AbortSignal): Promise<void> {
 
 let opened: string | null = null;
 
+/** Loads what the address asks for, now and whenever it changes. */
+export function watch(): void {
 effect(() => {
   const key = session.value;
   const name = key && JSON.stringify(key);
@@ -157,15 +159,16 @@ effect(() => {
   }
 });
 
-// One request for the window is in flight, and the newest version wins.
-let asking: { version: number; stop: AbortController } | null = null;
-let next: number | null = null;
-
 effect(() => {
   const key = session.value;
   const at = version.value;
   if (key && at && columns.value && shownWindow.peek()?.version !== at) askWindow(key, at);
 });
+}
+
+// One request for the window is in flight, and the newest version wins.
+let asking: { version: number; stop: AbortController } | null = null;
+let next: number | null = null;
 
 function askWindow(key: SessionKey, at: number): void {
   if (asking) {
@@ -192,11 +195,11 @@ function askWindow(key: SessionKey, at: number): void {
 // Previews of rows, in pages; those not looked at for longest are dropped.
 const PAGE = 100;
 const PAGES = 60;
-const previews = new Map<number, { at: number; rows: EntryPreview[] | null }>();
+const previews = new Map<number, { at: number; rows: EntryRow[] | null }>();
 export const previewed = signal(0);
 
 /** The preview of a row, or null while it is on its way. */
-export function preview(row: number): EntryPreview | null {
+export function preview(row: number): EntryRow | null {
   const page = Math.floor(row / PAGE);
   const found = previews.get(page);
   return found?.rows?.[row % PAGE] ?? null;

@@ -2,25 +2,26 @@
 import type {
   Derived,
   Difference,
-  EntryPage,
+  EntryRows,
   EntryRecord,
   EventPage,
   Family,
-  Found,
+  TextMatches,
   Hits,
+  Tried,
   Me,
   Presets,
-  ReportList,
-  SessionConfig,
+  Reports,
+  Config,
   SessionPage,
   Stats,
-  SummaryHistory,
-  SummaryTree,
+  PastSummaries,
+  SummaryRecord,
   Timeline,
   Trials,
   Verdict,
   Window,
-  Windows,
+  ModelCalls,
 } from "./api";
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
@@ -58,20 +59,20 @@ export interface Source {
   sessions(query: Query, signal?: AbortSignal): Promise<SessionPage>;
   timeline(key: SessionKey, after: number, signal?: AbortSignal): Promise<Timeline>;
   window(key: SessionKey, version: number, offset: number, signal?: AbortSignal): Promise<Window>;
-  windows(key: SessionKey, after: number, signal?: AbortSignal): Promise<Windows>;
-  entries(key: SessionKey, from: number, limit: number, version: number, signal?: AbortSignal): Promise<EntryPage>;
+  windows(key: SessionKey, after: number, signal?: AbortSignal): Promise<ModelCalls>;
+  entries(key: SessionKey, from: number, limit: number, version: number, signal?: AbortSignal): Promise<EntryRows>;
   entry(key: SessionKey, entryId: string, version: number, signal?: AbortSignal): Promise<EntryRecord>;
   derived(key: SessionKey, entryId: string, signal?: AbortSignal): Promise<Derived>;
-  summaries(key: SessionKey, version: number, signal?: AbortSignal): Promise<SummaryHistory>;
-  summary(key: SessionKey, summaryId: string, signal?: AbortSignal): Promise<SummaryTree>;
-  find(key: SessionKey, text: string, version: number, after: number, signal?: AbortSignal): Promise<Found>;
+  summaries(key: SessionKey, version: number, signal?: AbortSignal): Promise<PastSummaries>;
+  summary(key: SessionKey, summaryId: string, signal?: AbortSignal): Promise<SummaryRecord>;
+  find(key: SessionKey, text: string, version: number, after: number, signal?: AbortSignal): Promise<TextMatches>;
   diff(key: SessionKey, before: number, after: number, signal?: AbortSignal): Promise<Difference>;
-  whatIf(key: SessionKey, asked: unknown, signal?: AbortSignal): Promise<import("./api").WhatIfAnswer>;
+  whatIf(key: SessionKey, asked: unknown, signal?: AbortSignal): Promise<Tried>;
   trials(key: SessionKey, configs: Record<string, unknown>, version: number, signal?: AbortSignal): Promise<Trials>;
   presets(): Promise<Presets>;
   events(key: SessionKey, query: EventQuery, types: string[], signal?: AbortSignal): Promise<EventPage>;
   stats(key: SessionKey, version: number): Promise<Stats>;
-  config(key: SessionKey, version: number): Promise<SessionConfig>;
+  config(key: SessionKey, version: number): Promise<Config>;
   family(key: SessionKey): Promise<Family>;
   verify(key: SessionKey, progress: Progress, signal: AbortSignal): Promise<Verdict>;
   lines(key: SessionKey, signal: AbortSignal): AsyncIterable<string>;
@@ -79,7 +80,7 @@ export interface Source {
   search(query: Query, text: string, signal?: AbortSignal): Promise<Hits>;
   records(query: Query, signal?: AbortSignal): Promise<{ memories: RecordRow[]; next: number | null }>;
   recordHistory(ns: string | null, id: string): Promise<unknown>;
-  reports(): Promise<ReportList>;
+  reports(): Promise<Reports>;
   report(name: string): Promise<unknown>;
   login(secret: { token?: string; key?: string }): Promise<void>;
   logout(): Promise<void>;
@@ -162,13 +163,14 @@ export class ServiceSource implements Source {
   }
 
   async login(secret: { token?: string; key?: string }): Promise<void> {
-    const answer = await this.post<{ csrf: string }>("ui/login", secret);
+    const path = new URL(ROOT, location.href).pathname;
+    const answer = await this.post<{ csrf: string }>("ui/login", { ...secret, path });
     this.csrf = answer.csrf;
   }
 
   async logout(): Promise<void> {
     await this.renew();
-    await this.ask("POST", "ui/logout", undefined, {});
+    await this.ask("POST", "ui/logout", undefined, { path: new URL(ROOT, location.href).pathname });
     this.csrf = null;
   }
 
@@ -179,32 +181,32 @@ export class ServiceSource implements Source {
   window = (key: SessionKey, version: number, offset: number, signal?: AbortSignal) =>
     this.get<Window>(this.of(key, "/window", { version, offset }), signal);
   windows = (key: SessionKey, after: number, signal?: AbortSignal) =>
-    this.get<Windows>(this.of(key, "/windows", { after }), signal);
+    this.get<ModelCalls>(this.of(key, "/windows", { after }), signal);
   entries = (key: SessionKey, from: number, limit: number, version: number, signal?: AbortSignal) =>
-    this.get<EntryPage>(this.of(key, "/entries", { from, limit, version }), signal);
+    this.get<EntryRows>(this.of(key, "/entries", { from, limit, version }), signal);
   entry = (key: SessionKey, entryId: string, version: number, signal?: AbortSignal) =>
     this.get<EntryRecord>(this.of(key, `/entries/${encodeURIComponent(entryId)}`, { version }), signal);
   derived = (key: SessionKey, entryId: string, signal?: AbortSignal) =>
     this.get<Derived>(this.of(key, `/entries/${encodeURIComponent(entryId)}/derived`), signal);
   summaries = (key: SessionKey, version: number, signal?: AbortSignal) =>
-    this.get<SummaryHistory>(this.of(key, "/summaries", { version, limit: 1000 }), signal);
+    this.get<PastSummaries>(this.of(key, "/summaries", { version, limit: 1000 }), signal);
   summary = (key: SessionKey, summaryId: string, signal?: AbortSignal) =>
-    this.get<SummaryTree>(this.of(key, `/summaries/${encodeURIComponent(summaryId)}`), signal);
+    this.get<SummaryRecord>(this.of(key, `/summaries/${encodeURIComponent(summaryId)}`), signal);
   find = (key: SessionKey, text: string, version: number, after: number, signal?: AbortSignal) =>
-    this.post<Found>(this.of(key, "/find"), { text, version, after, ignore_case: true }, signal);
+    this.post<TextMatches>(this.of(key, "/find"), { text, version, after, ignore_case: true }, signal);
   diff = (key: SessionKey, before: number, after: number, signal?: AbortSignal) =>
     this.post<Difference>(this.of(key, "/diff"), { before: { version: before }, after: { version: after } }, signal);
   whatIf = (key: SessionKey, asked: unknown, signal?: AbortSignal) =>
-    this.post<import("./api").WhatIfAnswer>(this.of(key, "/what-if"), asked, signal);
+    this.post<Tried>(this.of(key, "/what-if"), asked, signal);
   trials = (key: SessionKey, configs: Record<string, unknown>, version: number, signal?: AbortSignal) =>
     this.post<Trials>(this.of(key, "/trials"), { configs, version }, signal);
   presets = () => this.get<Presets>("v1/presets");
   events = (key: SessionKey, query: EventQuery, types: string[], signal?: AbortSignal) =>
     this.get<EventPage>(this.of(key, "/events", query, ["type", types]), signal);
   stats = (key: SessionKey, version: number) => this.get<Stats>(this.of(key, "/stats", { version }));
-  config = (key: SessionKey, version: number) => this.get<SessionConfig>(this.of(key, "/config", { version }));
+  config = (key: SessionKey, version: number) => this.get<Config>(this.of(key, "/config", { version }));
   family = (key: SessionKey) => this.get<Family>(this.of(key, "/family"));
-  reports = () => this.get<ReportList>("v1/reports");
+  reports = () => this.get<Reports>("v1/reports");
   report = (name: string) => this.get<unknown>(`v1/reports/${encodeURIComponent(name)}`);
 
   async verify(key: SessionKey, progress: Progress, signal: AbortSignal): Promise<Verdict> {
@@ -261,7 +263,7 @@ export class ServiceSource implements Source {
   }
 
   recordHistory = (ns: string | null, id: string) =>
-    this.get<unknown>(`v1/records/${encodeURIComponent(id)}/history${queryOf({ namespace: ns })}`);
+    this.get<unknown>(`v1/long-term-memory/${encodeURIComponent(id)}/history${queryOf({ namespace: ns })}`);
 }
 
 /** The lines of an answer, as they come. */

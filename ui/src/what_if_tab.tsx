@@ -1,7 +1,7 @@
 // Another memory on the same history: the window beside the recorded one, with its price. Nothing is written.
 import { useState } from "preact/hooks";
 import { go, place } from "./address";
-import type { Trials, WhatIfAnswer } from "./api";
+import type { Trials, Tried } from "./api";
 import { Compared } from "./diff_tab";
 import { useAnswer } from "./pane";
 import { callAt, failed, session, shownWindow, source, version } from "./session_store";
@@ -34,7 +34,7 @@ export function WhatIfTab() {
   const [strategy, setStrategy] = useState("recall");
   const [budget, setBudget] = useState("2000");
   const [without, setWithout] = useState(first.without.join(", "));
-  const [answer, setAnswer] = useState<WhatIfAnswer | null>(null);
+  const [answer, setAnswer] = useState<Tried | null>(null);
   const [missing, setMissing] = useState<string | null>(null);
   const [running, setRunning] = useState<AbortController | null>(null);
   const presets = useAnswer(source.kind === "service" ? () => source.presets() : null, []);
@@ -154,7 +154,7 @@ export function WhatIfTab() {
 
 const LIMITS: Record<string, string> = { max_tokens: "memory_max_tokens", sliding_window: "max_messages", recall: "max_tokens", rolling: "max_interactions" };
 
-function Answer({ answer }: { answer: WhatIfAnswer }) {
+function Answer({ answer }: { answer: Tried }) {
   const key = session.value;
   const recorded = shownWindow.value;
   const config = JSON.stringify(answer.config);

@@ -100,7 +100,7 @@ function Item({ item }: { item: WindowItem }) {
           {item.covered.length > 0 && ` · stands for ${plural(sizeOf(item.covered), "entry", "entries")}`}
           {item.source === "recalled" && ` · recalled${item.score === null ? "" : `, score ${item.score.toFixed(2)}`}`}
         </span>
-        <span class="cell-tokens">{count(item.tokens)}</span>
+        <span class="cell-tokens">{item.tokens === null ? "" : count(item.tokens)}</span>
       </button>
       <Text text={item.text} label={`${item.kind} of version ${item.version}`} />
       {item.length > item.text.length && <p class="note">{count(item.length - item.text.length)} more characters; open it to read all.</p>}

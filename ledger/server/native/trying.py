@@ -5,11 +5,14 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import ConfigDict, Field
 
 from ledger.application.reading import existing_state
+from ledger.application.windows import window_items
 from ledger.backtest.trials import TriedConfig, try_configs
 from ledger.errors import InvalidInput
 from ledger.json_models.base import Shape, Usd
 from ledger.json_models.comparing import AnswersShape, ConfigFindingShape, ConfigJson, DifferenceShape, SpendingShape
+from ledger.json_models.viewing import WindowShape
 from ledger.names import check_name
+from ledger.results import Context
 from ledger.server.callers import ReadCaller
 from ledger.server.native.comparison import VersionNumber
 from ledger.server.native.session_commands import ConfigInput
@@ -17,6 +20,7 @@ from ledger.server.native.session_reads import when
 from ledger.server.native.sessions import RequestedSession, SessionOf
 from ledger.server.routes import native_router
 from ledger.server.strict_body import StrictBody
+from ledger.session.views import current_turn
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["proof"])
 
@@ -54,6 +58,7 @@ class TriedShape(Shape):
     estimated: bool
     completed: int
     failed: int
+    window: WindowShape
     difference: DifferenceShape
     findings: tuple[ConfigFindingShape, ...]
 
@@ -106,6 +111,7 @@ async def what_if(session: SessionOf, body: WhatIfRequest, caller: ReadCaller) -
         **when(body.version, None),
         **session.names,
     )
+    shown = Context(found.session_id, found.version, found.window, found.config, current_turn(found.state))
     return TriedShape(
         version=found.version,
         config=found.config,
@@ -115,6 +121,7 @@ async def what_if(session: SessionOf, body: WhatIfRequest, caller: ReadCaller) -
         estimated=found.estimated,
         completed=len(found.completed),
         failed=found.failed,
+        window=WindowShape.model_validate(window_items(shown, found.state)),
         difference=DifferenceShape.model_validate(found.difference),
         findings=tuple(map(ConfigFindingShape.model_validate, found.findings)),
     )
