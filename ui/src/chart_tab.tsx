@@ -23,6 +23,7 @@ export function ChartTab() {
         <span class="key seen">shown to the model</span>
         <span class="key limit">limit</span>
       </p>
+      {known.turns.length > 1000 && <p class="note">The session is long: windows are read at some of its model calls.</p>}
       {step > 1 && <p class="note">The table has every {step}th of {count(all.length)} model calls.</p>}
       <div class="scroll" tabIndex={0} role="group" aria-label="Model calls">
         <table class="numbers">

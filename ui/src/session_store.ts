@@ -1,7 +1,7 @@
 // What is loaded of the open session: its timeline, the window at the chosen version, previews of the rows in sight.
 import { batch, computed, effect, signal } from "@preact/signals";
 import { place } from "./address";
-import type { EntryRow, Family, Me, Ranges, Window, ModelCall } from "./api";
+import type { EntryRow, Family, Me, ModelCall, ModelCalls, Ranges, Window } from "./api";
 import { Columns } from "./columns";
 import { FileSource } from "./source_file";
 import { Refused, ServiceSource, type SessionKey, type Source } from "./source";
@@ -38,7 +38,8 @@ export function rangesAt(at: number): Ranges | null {
   const exact = shownWindow.value;
   if (exact && exact.version === at) return exact.shown;
   const call = callAt(at);
-  return call ? call.shown : null;
+  // what came after the call is taken for shown until the window of the version arrives
+  return call ? (call.version < at ? [...call.shown, [call.version + 1, at]] : call.shown) : null;
 }
 
 export function callAt(at: number): ModelCall | null {
@@ -102,17 +103,42 @@ async function open(key: SessionKey): Promise<void> {
   }
 }
 
+const ALL_CALLS = 1000; // of a session with more turns, windows are read here and there
+const SAMPLES = 192;
+
+/** Reads what was shown at each model call; of a very long session at some, spread over its versions. */
 async function readCalls(key: SessionKey, stop: AbortSignal): Promise<void> {
-  let after = calls.value.at(-1)?.version ?? 0;
+  const turns = columns.peek()?.turns ?? [];
   try {
-    for (;;) {
-      const page = await source.windows(key, after, stop);
-      calls.value = [...calls.value, ...page.calls];
-      if (page.next_after === null) return;
+    if (turns.length > ALL_CALLS) {
+      for (const place of spread(SAMPLES)) {
+        const after = Math.max(0, turns[Math.floor(place * turns.length)] - 1);
+        if (calls.peek().some((each) => each.version > after && each.version <= after + 2)) continue;
+        addCalls((await source.windows(key, after, 1, stop)).calls);
+      }
+      return;
+    }
+    for (let after: number | null = calls.peek().at(-1)?.version ?? 0; after !== null; ) {
+      const page: ModelCalls = await source.windows(key, after, source.kind === "file" ? Infinity : 200, stop);
+      addCalls(page.calls);
       after = page.next_after;
     }
   } catch (fault) {
     if (!stop.aborted && !(fault instanceof Refused)) failed(fault);
+  }
+}
+
+function addCalls(found: ModelCall[]): void {
+  const known = new Map(calls.peek().map((each) => [each.version, each]));
+  for (const each of found) known.set(each.version, each);
+  calls.value = [...known.values()].sort((a, b) => a.version - b.version);
+}
+
+/** Numbers from 0 to 1, the far apart ones first, so that a picture is coarse at once and fine later. */
+function* spread(count: number): Iterable<number> {
+  yield 0.9999;
+  for (let step = 1; step < count; step *= 2) {
+    for (let i = 0; i < step; i++) yield (i + 0.5) / step;
   }
 }
 

@@ -59,7 +59,7 @@ export interface Source {
   sessions(query: Query, signal?: AbortSignal): Promise<SessionPage>;
   timeline(key: SessionKey, after: number, signal?: AbortSignal): Promise<Timeline>;
   window(key: SessionKey, version: number, offset: number, signal?: AbortSignal): Promise<Window>;
-  windows(key: SessionKey, after: number, signal?: AbortSignal): Promise<ModelCalls>;
+  windows(key: SessionKey, after: number, limit: number, signal?: AbortSignal): Promise<ModelCalls>;
   entries(key: SessionKey, from: number, limit: number, version: number, signal?: AbortSignal): Promise<EntryRows>;
   entry(key: SessionKey, entryId: string, version: number, signal?: AbortSignal): Promise<EntryRecord>;
   derived(key: SessionKey, entryId: string, signal?: AbortSignal): Promise<Derived>;
@@ -180,8 +180,8 @@ export class ServiceSource implements Source {
     this.get<Timeline>(this.of(key, "/timeline", { after }), signal);
   window = (key: SessionKey, version: number, offset: number, signal?: AbortSignal) =>
     this.get<Window>(this.of(key, "/window", { version, offset }), signal);
-  windows = (key: SessionKey, after: number, signal?: AbortSignal) =>
-    this.get<ModelCalls>(this.of(key, "/windows", { after }), signal);
+  windows = (key: SessionKey, after: number, limit: number, signal?: AbortSignal) =>
+    this.get<ModelCalls>(this.of(key, "/windows", { after, limit }), signal);
   entries = (key: SessionKey, from: number, limit: number, version: number, signal?: AbortSignal) =>
     this.get<EntryRows>(this.of(key, "/entries", { from, limit, version }), signal);
   entry = (key: SessionKey, entryId: string, version: number, signal?: AbortSignal) =>

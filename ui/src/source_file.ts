@@ -92,10 +92,10 @@ export class FileSource implements Source {
     return this.json(block.name);
   }
 
-  async windows(_: SessionKey, after: number): Promise<Api.ModelCalls> {
+  async windows(_: SessionKey, after: number, limit: number): Promise<Api.ModelCalls> {
     const calls: Api.ModelCall[] = [];
     for (const block of this.named("windows")) calls.push(...(await this.json<Api.ModelCalls>(block.name)).calls);
-    return { calls: calls.filter((each) => each.version > after), next_after: null };
+    return { calls: calls.filter((each) => each.version > after).slice(0, limit), next_after: null };
   }
 
   /** The window of a version; between model calls that of the newest call before. */
@@ -178,7 +178,7 @@ export class FileSource implements Source {
         summaries.push({ summary_id: tree.summary_id, version: tree.version, how: direct ? "covered" : "folded", via, live: tree.status === "live" });
       }
     }
-    const { calls } = await this.windows(_, 0);
+    const { calls } = await this.windows(_, 0, Infinity);
     const contexts: Api.DerivedContext[] = [];
     for (const call of calls.filter((each) => each.recorded)) {
       const via = call.summaries.filter((each) => reached.has(each));

@@ -1449,7 +1449,7 @@
     sessions = (query, signal) => this.get(`v1/sessions${queryOf(query)}`, signal);
     timeline = (key, after, signal) => this.get(this.of(key, "/timeline", { after }), signal);
     window = (key, version2, offset, signal) => this.get(this.of(key, "/window", { version: version2, offset }), signal);
-    windows = (key, after, signal) => this.get(this.of(key, "/windows", { after }), signal);
+    windows = (key, after, limit, signal) => this.get(this.of(key, "/windows", { after, limit }), signal);
     entries = (key, from, limit, version2, signal) => this.get(this.of(key, "/entries", { from, limit, version: version2 }), signal);
     entry = (key, entryId, version2, signal) => this.get(this.of(key, `/entries/${encodeURIComponent(entryId)}`, { version: version2 }), signal);
     derived = (key, entryId, signal) => this.get(this.of(key, `/entries/${encodeURIComponent(entryId)}/derived`), signal);
@@ -1597,10 +1597,10 @@
       if (!block) throw NOT_HERE(`version ${after + 1}`);
       return this.json(block.name);
     }
-    async windows(_4, after) {
+    async windows(_4, after, limit) {
       const calls2 = [];
       for (const block of this.named("windows")) calls2.push(...(await this.json(block.name)).calls);
-      return { calls: calls2.filter((each) => each.version > after), next_after: null };
+      return { calls: calls2.filter((each) => each.version > after).slice(0, limit), next_after: null };
     }
     /** The window of a version; between model calls that of the newest call before. */
     async window(_4, version2, offset) {
@@ -1677,7 +1677,7 @@
           summaries.push({ summary_id: tree.summary_id, version: tree.version, how: direct ? "covered" : "folded", via, live: tree.status === "live" });
         }
       }
-      const { calls: calls2 } = await this.windows(_4, 0);
+      const { calls: calls2 } = await this.windows(_4, 0, Infinity);
       const contexts = [];
       for (const call of calls2.filter((each) => each.recorded)) {
         const via = call.summaries.filter((each) => reached.has(each));
@@ -1858,7 +1858,7 @@
     const exact = shownWindow.value;
     if (exact && exact.version === at) return exact.shown;
     const call = callAt(at);
-    return call ? call.shown : null;
+    return call ? call.version < at ? [...call.shown, [call.version + 1, at]] : call.shown : null;
   }
   function callAt(at) {
     const known = calls.value;
@@ -1918,17 +1918,37 @@
       }
     }
   }
+  var ALL_CALLS = 1e3;
+  var SAMPLES = 192;
   async function readCalls(key, stop) {
-    let after = calls.value.at(-1)?.version ?? 0;
+    const turns = columns.peek()?.turns ?? [];
     try {
-      for (; ; ) {
-        const page = await source.windows(key, after, stop);
-        calls.value = [...calls.value, ...page.calls];
-        if (page.next_after === null) return;
+      if (turns.length > ALL_CALLS) {
+        for (const place2 of spread(SAMPLES)) {
+          const after = Math.max(0, turns[Math.floor(place2 * turns.length)] - 1);
+          if (calls.peek().some((each) => each.version > after && each.version <= after + 2)) continue;
+          addCalls((await source.windows(key, after, 1, stop)).calls);
+        }
+        return;
+      }
+      for (let after = calls.peek().at(-1)?.version ?? 0; after !== null; ) {
+        const page = await source.windows(key, after, source.kind === "file" ? Infinity : 200, stop);
+        addCalls(page.calls);
         after = page.next_after;
       }
     } catch (fault) {
       if (!stop.aborted && !(fault instanceof Refused)) failed(fault);
+    }
+  }
+  function addCalls(found) {
+    const known = new Map(calls.peek().map((each) => [each.version, each]));
+    for (const each of found) known.set(each.version, each);
+    calls.value = [...known.values()].sort((a5, b3) => a5.version - b3.version);
+  }
+  function* spread(count2) {
+    yield 0.9999;
+    for (let step2 = 1; step2 < count2; step2 *= 2) {
+      for (let i4 = 0; i4 < step2; i4++) yield (i4 + 0.5) / step2;
     }
   }
   var growing = false;
@@ -3051,7 +3071,7 @@
 
   // src/lanes.tsx
   var HEIGHT = 72;
-  var SAMPLES = 3;
+  var SAMPLES2 = 3;
   var width = y3(0);
   var combined = O(() => {
     tick.value;
@@ -3071,7 +3091,7 @@
     const cells = new Uint8Array(wide * HEIGHT);
     const until = known.leavings.map((each) => known.behindUntil(each));
     const rows = Math.max(1, known.size);
-    const step2 = Math.max(1, Math.floor(rows / HEIGHT / SAMPLES));
+    const step2 = Math.max(1, Math.floor(rows / HEIGHT / SAMPLES2));
     for (let x3 = 0; x3 < wide; x3++) {
       const at = Math.min(known.version, 1 + Math.floor((x3 + 0.5) * known.version / wide));
       const call = callAt(at);
@@ -3303,6 +3323,7 @@
         /* @__PURE__ */ a4("span", { class: "key seen", children: "shown to the model" }),
         /* @__PURE__ */ a4("span", { class: "key limit", children: "limit" })
       ] }),
+      known.turns.length > 1e3 && /* @__PURE__ */ a4("p", { class: "note", children: "The session is long: windows are read at some of its model calls." }),
       step2 > 1 && /* @__PURE__ */ a4("p", { class: "note", children: [
         "The table has every ",
         step2,
