@@ -1,6 +1,7 @@
 """The one file: it runs only its own script, reaches nothing, and gives the export back, whatever the session says."""
 
 import gzip
+import io
 import json
 import re
 from base64 import b64decode, b64encode
@@ -11,11 +12,14 @@ from typing import Any
 
 import pytest
 
-from ledger.errors import InvalidInput
+from ledger.errors import ImportRefused, InvalidInput
 from ledger.memory import MemoryLedger
+from ledger.server.service import Service
 from ledger.server.ui import one_file as module
 from ledger.server.ui.one_file import one_file
 from ledger.server.ui.pages import file_text
+from ledger.server.ui.view_service import answers_of, open_view
+from ledger.settings import Settings
 from ledger.stores.in_memory import InMemoryStore
 
 HOSTILE = "</script><script>alert(1)</script><!-- \u2028 \u2029 & \x1b[31m \u202e"
@@ -169,3 +173,75 @@ def test_a_script_that_cannot_be_inside_is_refused(text: str) -> None:
 def test_the_page_can_be_inside() -> None:
     for name in ("viewer.js", "viewer.css"):
         assert module._embeddable(file_text(name), name)
+
+
+@pytest.fixture
+async def viewed() -> AsyncIterator[Service]:
+    async with open_view(Settings(), InMemoryStore()) as service:
+        yield service
+
+
+async def a_session(ledger: MemoryLedger) -> None:
+    """Write a session with a summary, an edit, a removal and a recorded context."""
+    for number in range(12):
+        await ledger.add_user_message("s", f"question {number} {HOSTILE}", entry_id=f"q-{number}")
+        await ledger.add_assistant_message("s", f"answer {number} " + "word " * 50)
+    await ledger.compress("s", force=True)
+    await ledger.edit_entry("s", "q-11", "another question")
+    await ledger.remove_entry("s", "q-10")
+    await ledger.get_context_for_llm("s", record=True)
+
+
+async def test_the_file_shows_what_the_routes_answer_and_can_be_imported(viewed: Service) -> None:
+    """As of the end of the export, though the session goes on while the file is written."""
+    ledger = MemoryLedger(viewed.services.handle("default", "ann"))
+    await a_session(ledger)
+    version = (await ledger.get_stats("s")).version
+    answers, names = answers_of(viewed, "s", None), {"session_id": "s", "user_id": None, "namespace": "default"}
+    config = {"window": {"type": "max_tokens", "memory_max_tokens": 200}}
+    pieces = []
+    async for piece in one_file(ledger.export_file("s"), answers, names=names, configs=[config]):
+        pieces.append(piece)
+        if len(pieces) == 2:
+            await ledger.add_user_message("s", "too late")
+    found = read(b"".join(pieces))
+    index = json.loads(found.scripts[-2][1])
+    assert index["version"] == version
+    blocks = {block["name"]: content(found, block["name"]) for block in index["blocks"]}
+    held = {name: json.loads(text) for name, text in blocks.items() if not name.startswith("events-")}
+
+    active = await ledger.get_active_entries("s", version=version)
+    entries = {entry["entry_id"]: entry for entry in held["entries-0"]["entries"]}
+    assert [entries[each.entry_id]["content"] for each in active] == [each.content for each in active]
+    assert entries["q-11"]["content"] == "another question"
+    assert held["fates-0"]["q-10"]["fate"]["status"] == "removed"
+    assert held["fates-0"]["q-0"]["fate"]["status"] == "covered"
+    assert len(held["texts-0"]["texts"]) == version
+    (summary,) = held["summaries-0"]["summaries"]
+    assert held["trees-0"].keys() == {summary["summary_id"]}
+    window = await ledger.get_window("s", version=version)
+    assert held["contexts-0"][str(version)]["shown"] == [list(span) for span in window.shown]
+    assert held["timeline-0"]["version"] == held["timeline-0"]["newest"] == version
+    assert held["session"]["stats"]["version"] == version
+    assert held["what-ifs"][0]["answer"]["strategy"] == "max_tokens"
+
+    exported = blocks["events-0"]
+    async with MemoryLedger.open(store=InMemoryStore()) as other:
+        await other.import_file(lambda: io.BytesIO(exported))
+        assert (await other.verify("s")).verdict == "OK-CHAINED"
+        assert (await other.get_stats("s")).version == version
+
+
+@pytest.mark.parametrize("place", [0.2, 0.5, 0.8])
+async def test_a_changed_byte_of_the_file_is_named(viewed: Service, place: float) -> None:
+    """The page recomputes the same hashes in the browser."""
+    ledger = MemoryLedger(viewed.services.handle("default", "ann"))
+    await a_session(ledger)
+    exported = b"".join([line async for line in ledger.export_file("s")])
+    at = exported.index(b'"payload":"', int(len(exported) * place)) + 60
+    changed = exported[:at] + (b"A" if exported[at : at + 1] != b"A" else b"B") + exported[at + 1 :]
+    line = exported[:at].count(b"\n") + 1
+    async with MemoryLedger.open(store=InMemoryStore()) as other:
+        with pytest.raises(ImportRefused) as refused:
+            await other.import_file(lambda: io.BytesIO(changed))
+    assert refused.value.line == line
