@@ -60,7 +60,7 @@ def _interface(name: str, schema: dict[str, Any]) -> str:
 
 
 def _named(name: str) -> str:
-    return "".join(part.removesuffix("Shape") for part in name.split("__")[-1].split("-"))
+    return "".join(part.removesuffix("Shape") for part in name.rsplit("__", maxsplit=1)[-1].split("-"))
 
 
 def _type(schema: dict[str, Any]) -> str:

@@ -80,7 +80,7 @@ let pushed = 0;
 
 /** Goes to a place; steps that follow each other within a second are one step of Back. */
 export function go(change: Partial<Place>): void {
-  const to = { ...place.value, ...change };
+  const to = { ...place.value, ...(change.tab ? { typed: "" } : {}), ...change };
   const now = Date.now();
   const steps = Object.keys(change).every((name) => name === "v" || name === "sel" || name === "typed");
   const href = address(to);

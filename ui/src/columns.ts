@@ -48,6 +48,7 @@ export class Columns {
   edits: Edit[] = [];
   turns: number[] = []; // the version at which each turn begins
   private byId = new Map<string, Lived>();
+  private compactedAt: { version: number; versions: number[] } | null = null;
   private keptOf: { version: number; kept: Float64Array } | null = null;
 
   /** Applies the next page; pages come in order. */
@@ -188,7 +189,7 @@ export class Columns {
 
   timeAt(version: number): number | null {
     const row = this.rowAtOrAfter(version + 1) - 1;
-    const mark = this.marks.filter((each) => each.version <= version).at(-1);
+    const mark = this.marks.findLast((each) => each.version <= version);
     const times = [row >= 0 ? this.ms[row] : null, mark ? mark.ms : null].filter((ms) => ms !== null);
     return times.length ? Math.max(...times) : null;
   }
@@ -232,10 +233,13 @@ export class Columns {
     return change;
   }
 
+  /** The versions of all compactions, ascending. */
   compactions(): number[] {
+    if (this.compactedAt?.version === this.version) return this.compactedAt.versions;
     const found = new Set(this.summaries.map((each) => each.version));
     for (const each of this.leavings) if (each.cause === "covered" || each.cause === "erased") found.add(each.version);
-    return [...found].sort((a, b) => a - b);
+    this.compactedAt = { version: this.version, versions: [...found].sort((a, b) => a - b) };
+    return this.compactedAt.versions;
   }
 
   /** Ends a summary, or without an id all that live. */

@@ -22,6 +22,7 @@ const SCREENS: [Screen, string][] = [
 function App() {
   const { screen } = place.value;
   const unknown = problem.value?.status === 401;
+  const greeting = me.value === null && problem.value === null;
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => focusMain(event)}>
@@ -36,7 +37,11 @@ function App() {
           </button>
         </p>
       )}
-      {unknown || screen === "login" ? (
+      {greeting ? (
+        <main id="main">
+          <p class="muted">Opening…</p>
+        </main>
+      ) : unknown || screen === "login" ? (
         <Login />
       ) : screen === "session" ? (
         <>
@@ -173,13 +178,11 @@ effect(() => {
 async function start(): Promise<void> {
   // `memory-ledger view` opens an address whose fragment has a key that is good once
   const key = /^#key=([A-Za-z0-9_-]+)$/.exec(location.hash)?.[1];
-  if (key && !inFile) {
-    correct({ typed: "" });
-    await source.login({ key }).catch(() => {});
-  }
+  if (key && !inFile) correct({ typed: "" });
+  render(<App />, document.getElementById("app") as HTMLElement);
+  if (key && !inFile) await source.login({ key }).catch(() => {});
   await greet();
   watch();
-  render(<App />, document.getElementById("app") as HTMLElement);
 }
 
 void start();

@@ -99,6 +99,8 @@ export interface RecordRow {
   extracted_from: string[] | null;
 }
 
+const BUSY_MS = 500;
+const BUSY_TRIES = 20;
 const ROOT = "../"; // the page is at …/ui/NAME, the API at …/v1/
 
 function queryOf(query: Query, many: [string, string[]] | null = null): string {
@@ -149,6 +151,18 @@ export class ServiceSource implements Source {
     return response;
   }
 
+  /** As `post`, after what this reader asked before has ended: the service does one at a time. */
+  private async postInTurn<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await this.post<T>(path, body, signal);
+      } catch (fault) {
+        if (!(fault instanceof Refused && fault.code === "busy") || tries === BUSY_TRIES) throw fault;
+        await new Promise((done) => setTimeout(done, BUSY_MS));
+      }
+    }
+  }
+
   private async get<T>(path: string, signal?: AbortSignal): Promise<T> {
     return (await this.ask("GET", path, signal)).json();
   }
@@ -197,9 +211,9 @@ export class ServiceSource implements Source {
   diff = (key: SessionKey, before: number, after: number, signal?: AbortSignal) =>
     this.post<Difference>(this.of(key, "/diff"), { before: { version: before }, after: { version: after } }, signal);
   whatIf = (key: SessionKey, asked: unknown, signal?: AbortSignal) =>
-    this.post<Tried>(this.of(key, "/what-if"), asked, signal);
+    this.postInTurn<Tried>(this.of(key, "/what-if"), asked, signal);
   trials = (key: SessionKey, configs: Record<string, unknown>, version: number, signal?: AbortSignal) =>
-    this.post<Trials>(this.of(key, "/trials"), { configs, version }, signal);
+    this.postInTurn<Trials>(this.of(key, "/trials"), { configs, version }, signal);
   presets = () => this.get<Presets>("v1/presets");
   events = (key: SessionKey, query: EventQuery, types: string[], signal?: AbortSignal) =>
     this.get<EventPage>(this.of(key, "/events", query, ["type", types]), signal);
@@ -247,7 +261,7 @@ export class ServiceSource implements Source {
   }
 
   search = (query: Query, text: string, signal?: AbortSignal) =>
-    this.post<Hits>(`v1/search${queryOf({ namespace: query.namespace })}`, { query: text, limit: 30 }, signal);
+    this.post<Hits>(`v1/search${queryOf({ namespace: query.namespace })}`, { query: text, top_k: 30 }, signal);
 
   async records(query: Query, signal?: AbortSignal): Promise<{ memories: RecordRow[]; next: number | null }> {
     const offset = Number(query.offset ?? 0);

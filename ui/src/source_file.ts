@@ -1,4 +1,5 @@
 // Answers from the blocks of an exported file: no network, nothing but this document.
+import { correct, place } from "./address";
 import type * as Api from "./api";
 import { contains } from "./columns";
 import { type EventQuery, type Query, type RecordRow, Refused, type SessionKey, type Source } from "./source";
@@ -41,7 +42,10 @@ export class FileSource implements Source {
 
   static found(): Source | null {
     const element = document.getElementById("ledger-file");
-    return element && new FileSource(JSON.parse(element.textContent ?? "null"));
+    if (!element) return null;
+    const index: Index = JSON.parse(element.textContent ?? "null");
+    if (place.peek().id === null) correct({ id: index.session_id, user: index.user_id, ns: index.namespace });
+    return new FileSource(index);
   }
 
   private async text(name: string): Promise<string> {

@@ -1096,7 +1096,7 @@
   }
   var pushed = 0;
   function go(change2) {
-    const to = { ...place.value, ...change2 };
+    const to = { ...place.value, ...change2.tab ? { typed: "" } : {}, ...change2 };
     const now = Date.now();
     const steps = Object.keys(change2).every((name) => name === "v" || name === "sel" || name === "typed");
     const href = address(to);
@@ -1151,6 +1151,7 @@
     turns = [];
     // the version at which each turn begins
     byId = /* @__PURE__ */ new Map();
+    compactedAt = null;
     keptOf = null;
     /** Applies the next page; pages come in order. */
     apply(page) {
@@ -1276,7 +1277,7 @@
     }
     timeAt(version2) {
       const row = this.rowAtOrAfter(version2 + 1) - 1;
-      const mark = this.marks.filter((each) => each.version <= version2).at(-1);
+      const mark = this.marks.findLast((each) => each.version <= version2);
       const times = [row >= 0 ? this.ms[row] : null, mark ? mark.ms : null].filter((ms) => ms !== null);
       return times.length ? Math.max(...times) : null;
     }
@@ -1317,10 +1318,13 @@
       this.keptOf = { version: this.version, kept: change2 };
       return change2;
     }
+    /** The versions of all compactions, ascending. */
     compactions() {
+      if (this.compactedAt?.version === this.version) return this.compactedAt.versions;
       const found = new Set(this.summaries.map((each) => each.version));
       for (const each of this.leavings) if (each.cause === "covered" || each.cause === "erased") found.add(each.version);
-      return [...found].sort((a5, b3) => a5 - b3);
+      this.compactedAt = { version: this.version, versions: [...found].sort((a5, b3) => a5 - b3) };
+      return this.compactedAt.versions;
     }
     /** Ends a summary, or without an id all that live. */
     end(ended) {
@@ -1381,6 +1385,8 @@
     status;
     code;
   };
+  var BUSY_MS = 500;
+  var BUSY_TRIES = 20;
   var ROOT = "../";
   function queryOf(query, many = null) {
     const asked3 = new URLSearchParams();
@@ -1425,6 +1431,17 @@
       }
       return response;
     }
+    /** As `post`, after what this reader asked before has ended: the service does one at a time. */
+    async postInTurn(path, body, signal) {
+      for (let tries = 0; ; tries++) {
+        try {
+          return await this.post(path, body, signal);
+        } catch (fault) {
+          if (!(fault instanceof Refused && fault.code === "busy") || tries === BUSY_TRIES) throw fault;
+          await new Promise((done) => setTimeout(done, BUSY_MS));
+        }
+      }
+    }
     async get(path, signal) {
       return (await this.ask("GET", path, signal)).json();
     }
@@ -1457,8 +1474,8 @@
     summary = (key, summaryId, signal) => this.get(this.of(key, `/summaries/${encodeURIComponent(summaryId)}`), signal);
     find = (key, text, version2, after, signal) => this.post(this.of(key, "/find"), { text, version: version2, after, ignore_case: true }, signal);
     diff = (key, before, after, signal) => this.post(this.of(key, "/diff"), { before: { version: before }, after: { version: after } }, signal);
-    whatIf = (key, asked3, signal) => this.post(this.of(key, "/what-if"), asked3, signal);
-    trials = (key, configs, version2, signal) => this.post(this.of(key, "/trials"), { configs, version: version2 }, signal);
+    whatIf = (key, asked3, signal) => this.postInTurn(this.of(key, "/what-if"), asked3, signal);
+    trials = (key, configs, version2, signal) => this.postInTurn(this.of(key, "/trials"), { configs, version: version2 }, signal);
     presets = () => this.get("v1/presets");
     events = (key, query, types, signal) => this.get(this.of(key, "/events", query, ["type", types]), signal);
     stats = (key, version2) => this.get(this.of(key, "/stats", { version: version2 }));
@@ -1500,7 +1517,7 @@
       void run2();
       return () => stop.abort();
     }
-    search = (query, text, signal) => this.post(`v1/search${queryOf({ namespace: query.namespace })}`, { query: text, limit: 30 }, signal);
+    search = (query, text, signal) => this.post(`v1/search${queryOf({ namespace: query.namespace })}`, { query: text, top_k: 30 }, signal);
     async records(query, signal) {
       const offset = Number(query.offset ?? 0);
       const filter = { text: query.text ?? "", limit: 50, offset };
@@ -1555,7 +1572,10 @@
     held = /* @__PURE__ */ new Map();
     static found() {
       const element = document.getElementById("ledger-file");
-      return element && new _FileSource(JSON.parse(element.textContent ?? "null"));
+      if (!element) return null;
+      const index = JSON.parse(element.textContent ?? "null");
+      if (place.peek().id === null) correct({ id: index.session_id, user: index.user_id, ns: index.namespace });
+      return new _FileSource(index);
     }
     async text(name) {
       const known = this.held.get(name);
@@ -4695,6 +4715,7 @@
   function App() {
     const { screen } = place.value;
     const unknown = problem.value?.status === 401;
+    const greeting = me.value === null && problem.value === null;
     return /* @__PURE__ */ a4($, { children: [
       /* @__PURE__ */ a4("a", { class: "skip", href: "#main", onClick: (event) => focusMain(event), children: "Skip to the content" }),
       /* @__PURE__ */ a4(Bar, {}),
@@ -4703,7 +4724,7 @@
         " ",
         /* @__PURE__ */ a4("button", { type: "button", onClick: () => problem.value = null, children: "Close" })
       ] }),
-      unknown || screen === "login" ? /* @__PURE__ */ a4(Login, {}) : screen === "session" ? /* @__PURE__ */ a4($, { children: [
+      greeting ? /* @__PURE__ */ a4("main", { id: "main", children: /* @__PURE__ */ a4("p", { class: "muted", children: "Opening…" }) }) : unknown || screen === "login" ? /* @__PURE__ */ a4(Login, {}) : screen === "session" ? /* @__PURE__ */ a4($, { children: [
         /* @__PURE__ */ a4(SessionScreen, {}),
         session.value && /* @__PURE__ */ a4(Tour, {})
       ] }) : screen === "search" ? /* @__PURE__ */ a4(SearchScreen, {}) : screen === "records" ? /* @__PURE__ */ a4(RecordsScreen, {}) : screen === "backtests" ? /* @__PURE__ */ a4(BacktestsScreen, {}) : /* @__PURE__ */ a4(SessionsScreen, {})
@@ -4801,14 +4822,12 @@
   });
   async function start() {
     const key = /^#key=([A-Za-z0-9_-]+)$/.exec(location.hash)?.[1];
-    if (key && !inFile) {
-      correct({ typed: "" });
-      await source.login({ key }).catch(() => {
-      });
-    }
+    if (key && !inFile) correct({ typed: "" });
+    Q(/* @__PURE__ */ a4(App, {}), document.getElementById("app"));
+    if (key && !inFile) await source.login({ key }).catch(() => {
+    });
     await greet();
     watch();
-    Q(/* @__PURE__ */ a4(App, {}), document.getElementById("app"));
   }
   void start();
 })();

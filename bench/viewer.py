@@ -1,0 +1,210 @@
+"""Measure the viewer in a browser: `python -m bench.viewer` prints the figures beside the bounds of the specification.
+
+It needs a Chromium and PostgreSQL; ratios decide, since times depend on the machine. Source: viewer U-34.
+"""
+
+import asyncio
+import json
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from playwright.sync_api import Page, sync_playwright
+
+from ledger import MemoryLedger
+
+SIZES: Final = {"small": 100, "middle": 10_000, "large": 100_000}
+CONFIG: Final = {"window": {"type": "max_tokens", "memory_max_tokens": 2_000}}
+RUNS: Final = 5
+STEPS: Final = 60
+JUMPS: Final = 120
+_COMMAND: Final = (sys.executable, "-c", "from ledger.cli import main; main()")
+_ARGUMENTS: Final = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
+_FCP: Final = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+_BEFORE_PAINT: Final = f"1 + performance.getEntriesByType('resource').filter((each) => each.startTime < {_FCP}).length"
+_PAINTED: Final = "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"  # the frame is painted then
+_STEP: Final = f"""async (version) => {{
+  const slider = document.querySelector('input[type=range]');
+  const begin = performance.now();
+  slider.value = version;
+  slider.dispatchEvent(new Event('input', {{ bubbles: true }}));
+  await {_PAINTED};
+  return performance.now() - begin;
+}}"""
+_TEXT: Final = """async (version) => {
+  const slider = document.querySelector('input[type=range]');
+  const begin = performance.now();
+  slider.value = version;
+  slider.dispatchEvent(new Event('input', { bubbles: true }));
+  const there = () => document.querySelector('.window-tab .tab-head')?.textContent.includes(`Version ${version},`);
+  while (!there()) await new Promise((done) => setTimeout(done, 2));
+  return performance.now() - begin;
+}"""
+_JUMP: Final = f"""async (part) => {{
+  const rows = document.querySelector('.rows');
+  const begin = performance.now();
+  rows.scrollTop = part * rows.scrollHeight;
+  await {_PAINTED};
+  return [performance.now() - begin, document.querySelectorAll('*').length];
+}}"""
+_LONG_TASKS: Final = """() => {
+  window.longest = 0;
+  new PerformanceObserver((list) => list.getEntries().forEach((each) => {
+    window.longest = Math.max(window.longest, each.duration);
+  })).observe({ type: 'longtask' });
+}"""
+
+
+def main() -> None:
+    """Print the figures as a table."""
+    with tempfile.TemporaryDirectory(prefix="viewer-bench-") as folder:
+        asyncio.run(_fill(folder))
+        with _service(folder) as base, sync_playwright() as started:
+            browser = started.chromium.launch(executable_path=_chromium(), args=list(_ARGUMENTS))
+            figures = measure(base, browser, folder)
+            browser.close()
+    for name, value, bound in figures:
+        print(f"{name:<62} {value:>12} {bound:>22}")
+
+
+def measure(base: str, browser: Any, folder: str) -> list[tuple[str, str, str]]:
+    """Return each figure with its bound, as texts."""
+    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    paints = {name: median(_first_paint(page, base, name) for _ in range(RUNS)) for name in ("small", "middle")}
+    _open(page, base, "middle")
+    requests = page.evaluate(_BEFORE_PAINT)
+    steps = {name: _p95(_steps(page, base, name, _STEP)) for name in ("small", "middle", "large")}
+    texts = _p95(_steps(page, base, "middle", _TEXT, tab="window"))
+    heaps = {}
+    for name in ("middle", "large"):
+        jumps = _jumps(page, base, name)
+        longest = float(page.evaluate("window.longest"))
+        heaps[name] = _heap(page)
+    large = len(urllib.request.urlopen(f"{base}/v1/sessions/large/timeline?limit=20000").read())
+    opened = _one_file(page, folder)
+    return [
+        ("requests before the first paint", f"{requests}", "<= 4"),
+        ("first paint, 10,000 versions / 100", f"{paints['middle'] / paints['small']:.2f}", "<= 1.3"),
+        ("first paint, 10,000 versions, ms", f"{paints['middle']:.0f}", "<= 1,000"),
+        ("slider step at 10,000 versions, p95 ms", f"{steps['middle']:.0f}", "<= 50"),
+        ("slider step at 10,000 / at 100", f"{steps['middle'] / steps['small']:.2f}", "<= 1.5"),
+        ("slider step at 100,000 versions, p95 ms", f"{steps['large']:.0f}", ""),
+        ("step to the text of the window at 10,000, p95 ms", f"{texts:.0f}", "<= 250"),
+        ("120 jumps through 100,000 entries, p95 ms", f"{_p95([each for each, _ in jumps]):.0f}", "<= 50"),
+        ("elements of the page then", f"{max(size for _, size in jumps):,}", "<= 3,000"),
+        ("longest task then, ms", f"{longest:.0f}" if longest else "< 50", "<= 200"),
+        ("heap after it, MiB", f"{heaps['large'] / 2**20:.1f}", "<= 64"),
+        ("heap at 100,000 / at 10,000", f"{heaps['large'] / heaps['middle']:.2f}", "<= 4"),
+        ("bytes of the timeline an entry", f"{large / 20_000:.1f}", "<= 40"),
+        ("opening one file of 10,000 events, s", f"{opened:.2f}", "<= 2"),
+    ]
+
+
+def _open(page: Page, base: str, name: str, tab: str = "transcript") -> None:
+    page.goto("about:blank")
+    page.goto(f"{base}/ui/session?id={name}&tab={tab}")
+    page.wait_for_selector(".row" if tab == "transcript" else ".window-tab .item")
+    page.wait_for_timeout(1_500)  # what is read in the background
+
+
+def _first_paint(page: Page, base: str, name: str) -> float:
+    page.goto("about:blank")
+    page.goto(f"{base}/ui/session?id={name}")
+    page.wait_for_selector(".row")
+    return float(page.evaluate(_FCP))
+
+
+def _steps(page: Page, base: str, name: str, script: str, tab: str = "transcript") -> list[float]:
+    _open(page, base, name, tab)
+    chance = random.Random(1)
+    return [float(page.evaluate(script, chance.randrange(2, SIZES[name]))) for _ in range(STEPS)]
+
+
+def _jumps(page: Page, base: str, name: str) -> list[tuple[float, int]]:
+    _open(page, base, name)
+    page.evaluate(_LONG_TASKS)
+    chance = random.Random(2)
+    return [tuple(page.evaluate(_JUMP, chance.random())) for _ in range(JUMPS)]
+
+
+def _heap(page: Page) -> float:
+    session = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.collectGarbage")
+    return float(session.send("Runtime.getHeapUsage")["usedSize"])
+
+
+def _one_file(page: Page, folder: str) -> float:
+    path = Path(folder, "middle.html")
+    _ledger(folder, "view", "middle", "--html", str(path))
+    times = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        page.goto(path.as_uri())
+        page.wait_for_selector(".row")
+        times.append(time.perf_counter() - begin)
+    return median(times)
+
+
+def _p95(values: list[float]) -> float:
+    return sorted(values)[int(len(values) * 0.95)]
+
+
+async def _fill(folder: str) -> None:
+    async with MemoryLedger.open(data_dir=folder, config=CONFIG) as ledger:
+        for name, size in SIZES.items():
+            for first in range(0, size - 1, 1_000):
+                await ledger.add_entries(name, [_entry(at) for at in range(first, min(first + 1_000, size - 1))])
+
+
+def _entry(at: int) -> dict[str, str]:
+    return {
+        "role": ("user", "assistant")[at % 2],
+        "content": f"message {at} about topic {at % 97}" + " more" * (at % 9),
+    }
+
+
+@contextmanager
+def _service(folder: str) -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [*_COMMAND, "--data-dir", folder, "serve", "--port", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    base = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(300):
+            try:
+                json.load(urllib.request.urlopen(f"{base}/v1/me"))
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield base
+    finally:
+        process.terminate()
+        process.wait(30)
+        _ledger(folder, "db", "stop")
+
+
+def _ledger(folder: str, *arguments: str) -> None:
+    subprocess.run([*_COMMAND, "--data-dir", folder, *arguments], check=True, capture_output=True)
+
+
+def _chromium() -> str:
+    found = shutil.which("chromium") or shutil.which("google-chrome")
+    if found is None:
+        raise SystemExit("no Chromium found; install the package `chromium`")
+    return found
+
+
+if __name__ == "__main__":
+    main()
