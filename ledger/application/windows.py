@@ -127,7 +127,7 @@ def window_items(context: Context, state: SessionState, *, offset: int = 0, limi
     shown, recalled = sorted(entry.version for entry in window.entries), sorted(dict(window.recalled))
     away = ranges.ranges_of(sorted(set(state.window.entries.versions).difference(shown)))
     return ShownWindow(
-        version=state.version,
+        version=context.version,
         config_version=None,
         strategy=state.config.window.type,
         turn=turn_of(state),

@@ -56,6 +56,19 @@ def test_a_what_if_is_that_of_the_library_and_writes_nothing(served: Running, cl
     assert found["difference"]["after"]["budget"]["tokens"] == 30
     earlier = client.post(f"{PATH}/what-if", json={"config": TEN, "version": 4}).json()
     assert (earlier["version"], earlier["difference"]["before"]["budget"]["tokens"]) == (4, 30)
+    window = found["window"]
+    assert (window["tokens"], window["strategy"], window["total"], window["recorded"]) == (30, "max_tokens", 3, None)
+    assert [item["version"] for item in window["items"]] == [6, 7, 8]
+    assert (window["shown"], window["hidden"][0]["versions"], window["hidden_total"]) == ([[6, 8]], [[2, 5]], 4)
+    same = client.post(f"{PATH}/what-if", json={"version": 6}).json()["window"]
+    third = {"namespace": "third"}
+    own_window = client.get(f"{PATH}/window", params={"version": 6}).json()
+    assert same == {**own_window, "config_version": None}, "its own config changes nothing"
+    client.patch("/v1/sessions/noted/data", json={"a": 1}, params=third)
+    client.post("/v1/sessions/noted/entries", json={"entries": [{"role": "user", "content": "hello"}]}, params=third)
+    client.patch("/v1/sessions/noted/data", json={"a": 2}, params=third)
+    noted = client.post("/v1/sessions/noted/what-if", json={}, params=third).json()
+    assert noted["window"]["version"] == noted["version"] == 4, "the newest event is no input of the replay"
     assert client.get(f"{PATH}/stats").json() == before
 
 
