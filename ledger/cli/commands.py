@@ -27,6 +27,8 @@ COMMANDS = {
         "family": ("sessions", "List a session, those it was forked from, and all forks of these."),
         "show": ("session_reads", "Show the transcript: what is in the window, and which summary covers the rest."),
         "context": ("session_reads", "Print what the model is shown."),
+        "window": ("viewing", "List what the model is shown item by item, and count what is hidden."),
+        "find": ("viewing", "Find exact text in the entries and summaries of a session, whatever became of them."),
         "entry show": ("entries", "Show an entry, what became of it, and every change of it."),
         "timeline": ("session_reads", "List the events in order: what happened, when, and to what."),
         "stats": ("session_reads", "Count entries, summaries and tokens."),

@@ -19,13 +19,21 @@ EntryArgument: TypeAlias = Annotated[str, typer.Argument(metavar="ENTRY", help="
 
 
 @command(entry)
-def show(session: SessionArgument, entry: EntryArgument, user: UserOption = None) -> None:
+def show(
+    session: SessionArgument,
+    entry: EntryArgument,
+    version: Annotated[
+        int | None, typer.Option("--version", help="As it was at this version, and why it was in the window or not.")
+    ] = None,
+    user: UserOption = None,
+) -> None:
     """Show an entry, what became of it, and every change of it."""
     opts = options()
 
     async def work() -> EntryRecord:
         async with opened(opts) as ledger:
-            return await ledger.get_entry(session, await entry_id_of(ledger, session, entry, user), user_id=user)
+            name = await entry_id_of(ledger, session, entry, user)
+            return await ledger.get_entry(session, name, version=version, user_id=user)
 
     found = run(work)
     opts.output.result(EntryRecordShape.model_validate(found), lambda: _print(opts.output, found))
@@ -93,6 +101,8 @@ def _print(output: Output, found: EntryRecord) -> None:
     by = f" by {', '.join(found.summary_ids)}" if found.summary_ids else ""
     output.say(f"{found.entry_id}, version {found.version}: {found.kind}, {found.role}, {found.status}{by}", "bold")
     output.say(found.content)
+    if found.fate is not None:
+        output.say(found.fate.sentence)
     for change in found.history:
         actor = f" by {change.actor}{' (claimed)' * change.actor_claimed}" if change.actor else ""
         output.say(f"{change.version:>6} {moment(change.recorded_at)}  {change.type}{actor}", "dim")

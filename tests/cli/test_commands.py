@@ -211,8 +211,18 @@ def test_one_entry_is_edited_removed_and_restored(cli: Cli) -> None:
     lines = cli("entry", "show", "s", "2").lines
     assert lines[:2] == ["2, version 3: message, user, removed", "two"]
     assert [line.split()[3] for line in lines[2:] if "entry." in line][-1] == "entry.removed"
+    then = cli.json("entry", "show", "s", "2", "--version", "4")
+    assert (then["content"], then["fate"]["status"]) == ("edited", "shown")
+    assert cli("entry", "show", "s", "2", "--version", "4").lines[2] == then["fate"]["sentence"]
     cli("entry", "restore", "s", "2", "--version", "4")
     assert cli.json("show", "s")["entries"][-1]["content"] == "edited"
+    window, found = cli.json("window", "s"), cli.json("find", "s", "EDITED")
+    check_keys("window SESSION", window)
+    check_keys("find SESSION TEXT", found)
+    assert [item["text"] for item in window["items"]] == ["hello", "edited"]
+    assert [match["entry_id"] for match in found["matches"]] == ["2"]
+    assert cli("window", "s").lines[-1] == "0 active entries not shown"
+    assert "edited" in cli("find", "s", "edited").out
     for wrong in ("1", "99", "9" * 30, "nobody"):
         refused = cli.try_("entry", "restore", "s", wrong)
         assert refused.code == 2

@@ -15,6 +15,8 @@ WITH_SESSION = {
     "context": [],
     "stats": [],
     "family": [],
+    "window": [],
+    "find": ["text"],
     "diff": ["1", "2"],
     "what-if": ["--without", "e"],
     "adopt": ["--config", CONFIG],
