@@ -10,7 +10,7 @@ from ledger.application.context_audit import ContextAudit, Derived
 from ledger.application.entry_pages import EntryRows
 from ledger.application.family import Family
 from ledger.application.finding import TextMatches
-from ledger.application.model_calls import ModelCalls
+from ledger.application.model_calls import ModelCallPage
 from ledger.application.past_summaries import PastSummaries, SummaryRecord
 from ledger.application.reading import S
 from ledger.application.windows import ShownWindow
@@ -212,7 +212,7 @@ class SyncMemoryLedger:
         """Return what the model is shown, item by item, with what is hidden and why."""
     def model_calls(
         self, session_id: str, *, after: int = 0, limit: int = 200, user_id: str | None = None
-    ) -> ModelCalls:
+    ) -> ModelCallPage:
         """Return what the model was shown at each call after version *after*."""
     def seen(self, session_id: str, **when: Unpack[When]) -> ContextAudit:
         """Return what the model was shown, proved by its recorded digest, each line with its source."""

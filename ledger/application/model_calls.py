@@ -38,7 +38,7 @@ class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
     strategy: str
 
 
-class ModelCalls(msgspec.Struct, frozen=True, kw_only=True):
+class ModelCallPage(msgspec.Struct, frozen=True, kw_only=True):
     """A page of model calls, oldest first; *next_after* is None at the end."""
 
     calls: tuple[ModelCall, ...]
@@ -47,7 +47,7 @@ class ModelCalls(msgspec.Struct, frozen=True, kw_only=True):
 
 async def model_calls(
     handle: NamespaceHandle, session_id: str, *, after: int = 0, limit: int = 200, user_id: str | None = None
-) -> ModelCalls:
+) -> ModelCallPage:
     """Return what the model was shown at each call after version *after*.
 
     A call is each recorded context, and each answer to a user or a tool for which none was recorded: then it is what
@@ -85,8 +85,8 @@ async def model_calls(
             state = await services.states.view(stream, before, partial(SESSION.evolve, before, event))
             calls += [call] if call else []
             if call and state.version < newest and (len(calls) == limit or asyncio.get_running_loop().time() > ends):
-                return ModelCalls(calls=tuple(calls), next_after=state.version)
-    return ModelCalls(calls=tuple(calls), next_after=None)
+                return ModelCallPage(calls=tuple(calls), next_after=state.version)
+    return ModelCallPage(calls=tuple(calls), next_after=None)
 
 
 def _answers(entry: EntryAdded) -> bool:

@@ -52,7 +52,7 @@ class SummaryNode(msgspec.Struct, frozen=True, kw_only=True):
     cut: bool = False
 
 
-class SummaryRequest(msgspec.Struct, frozen=True, kw_only=True):
+class RequestedSummary(msgspec.Struct, frozen=True, kw_only=True):
     """What asked for a summary: the event, why it was due, and the tokens that it was to replace."""
 
     version: int
@@ -72,7 +72,7 @@ class SummaryRecord(PastSummary, frozen=True, kw_only=True):
     """A summary with everything that it was made of; *latency_ms* is from its request to its completion."""
 
     tree: SummaryNode
-    requested: SummaryRequest | None = None
+    requested: RequestedSummary | None = None
     outputs: tuple[SummaryOutput, ...] = ()
     latency_ms: int | None = None
 
@@ -186,10 +186,10 @@ def _is_live(state: SessionState, summary: Summary) -> bool:
     return live is not None and live.version == summary.version
 
 
-def _requested(asked: RecordedEvent | None) -> SummaryRequest | None:
+def _requested(asked: RecordedEvent | None) -> RequestedSummary | None:
     if asked is None or not isinstance(payload := asked.payload, CompactionRequested):
         return None
-    return SummaryRequest(version=asked.version, reasons=payload.reasons, tokens=payload.tokens)
+    return RequestedSummary(version=asked.version, reasons=payload.reasons, tokens=payload.tokens)
 
 
 def _when(version: int | None, user_id: str | None) -> When:
