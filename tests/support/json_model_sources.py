@@ -37,6 +37,7 @@ from ledger.server.native import (
 )
 from ledger.server.native import entries as native_entries
 from ledger.server.native import events as native_events
+from ledger.server.ui import login
 from ledger.session.state import SessionState
 from ledger.transfer.lines import EventLine
 from ledger.verification import Finding, VerifyReport
@@ -230,6 +231,7 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
 
 #: Answers of a few words, with no thing of the library behind them.
 WRAPPERS: Final = {
+    login.LoginShape,
     session_list.SessionPage,
     compared.ConfigCheckShape,
     searching.HitsShape,
