@@ -8,6 +8,7 @@ import pytest
 from ledger.application import fates
 from ledger.errors import EntryNotFound, InvalidInput, VersionNotFound
 from ledger.memory import MemoryLedger
+from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over
@@ -70,8 +71,8 @@ async def test_pages_and_fates_are_those_of_the_history(config: str, seed: int) 
                 assert record.fate.version == record.left_version
 
 
-async def test_why_an_entry_is_not_shown_is_one_sentence() -> None:
-    ledger = ledger_over(InMemoryStore(), actor="ann", config=SMALL)
+async def test_why_an_entry_is_not_shown_is_one_sentence(store: Store, namespace: str) -> None:
+    ledger = ledger_over(store, namespace=namespace, actor="ann", config=SMALL)
     ledger.set_summarizer(None, lambda prompt: "short")
     for number in range(1, 7):
         await ledger.add_user_message("s", f"{number} " + "long " * 40, entry_id=f"m-{number}")
@@ -110,8 +111,8 @@ async def test_why_an_entry_is_not_shown_is_one_sentence() -> None:
         await ledger.list_entries("s", from_version=0)
 
 
-async def test_whole_entries_come_fifty_at_once() -> None:
-    ledger = ledger_over(InMemoryStore())
+async def test_whole_entries_come_fifty_at_once(store: Store, namespace: str) -> None:
+    ledger = ledger_over(store, namespace=namespace)
     await ledger.add_entries("s", [{"role": "user", "content": "x" * 300}] * 60)
     page = await ledger.list_entries("s", full=True)
     assert (len(page.entries), page.next_from, page.entries[0].content) == (50, 52, "x" * 300)

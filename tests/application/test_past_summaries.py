@@ -7,6 +7,7 @@ import pytest
 from ledger.application import finding
 from ledger.errors import InvalidInput, NotFound, SessionNotFound, VersionNotFound
 from ledger.memory import MemoryLedger
+from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from projections.lineage import LINEAGE, origin
 from projections.ranges import union
@@ -46,8 +47,8 @@ async def test_the_list_has_every_summary_and_how_it_ended(config: str, seed: in
             assert row.status in (causes or {"live"})
 
 
-async def test_a_summary_has_the_tree_of_what_it_folds(seed: int) -> None:
-    ledger = ledger_over(InMemoryStore(), config=CONFIGS["folds"])
+async def test_a_summary_has_the_tree_of_what_it_folds(store: Store, namespace: str) -> None:
+    ledger = ledger_over(store, namespace=namespace, config=CONFIGS["folds"])
     ledger.set_summarizer(None, lambda prompt: "short")
     for number in range(1, 30):
         await ledger.add_user_message("s", f"{number} " + "and more to say about this " * 20)
@@ -88,9 +89,13 @@ async def test_a_tree_that_is_too_deep_is_cut(monkeypatch: pytest.MonkeyPatch) -
     assert tree.folds[0].folds == ()
 
 
-async def test_text_is_found_as_it_was_at_a_version(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_text_is_found_as_it_was_at_a_version(
+    store: Store, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(finding, "_CHUNK", 2)
-    ledger = ledger_over(InMemoryStore(), config={"max_entries": 4, "recent_window": 1, "min_entries_to_compress": 2})
+    ledger = ledger_over(
+        store, namespace=namespace, config={"max_entries": 4, "recent_window": 1, "min_entries_to_compress": 2}
+    )
     ledger.set_summarizer(None, lambda prompt: "one apple a day")
     await ledger.add_user_message("s", "An Apple, an apple (a+b)", entry_id="m-1")
     await ledger.add_assistant_message("s", "a pear", entry_id="m-2")

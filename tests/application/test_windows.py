@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import ContextRendered, EntryAdded
 from ledger.memory import MemoryLedger
+from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from projections import config as memory_config
 from projections.budget import limit_path
@@ -69,9 +70,11 @@ async def test_each_window_is_the_context_of_its_version(config: dict[str, Any],
         assert tuple(paged) == shown.items
 
 
-async def test_a_recorded_window_that_was_changed_since_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_recorded_window_that_was_changed_since_differs(
+    store: Store, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Negative control of ``proved``."""
-    ledger = ledger_over(InMemoryStore())
+    ledger = ledger_over(store, namespace=namespace)
     await ledger.add_user_message("s", "one")
     await ledger.get_context("s", record=True)
     assert (await ledger.get_window("s", version=2)).recorded.verdict == "proved"
@@ -80,8 +83,8 @@ async def test_a_recorded_window_that_was_changed_since_differs(monkeypatch: pyt
     assert (await ledger.get_window("s", version=2)).recorded.verdict == "differs"
 
 
-async def test_the_config_in_force_and_the_field_that_limits_are_named() -> None:
-    ledger = ledger_over(InMemoryStore(), config={"window": {"type": "max_tokens", "memory_max_tokens": 50}})
+async def test_the_config_in_force_and_the_field_that_limits_are_named(store: Store, namespace: str) -> None:
+    ledger = ledger_over(store, namespace=namespace, config={"window": {"type": "max_tokens", "memory_max_tokens": 50}})
     await ledger.add_user_message("s", "one")
     found = await ledger.get_window("s")
     assert (found.config_version, found.budget.limit_from, found.budget.limit) == (1, "window.memory_max_tokens", 50)

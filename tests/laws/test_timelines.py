@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.application import viewing
+from ledger.errors import InvalidInput, SessionNotFound
 from ledger.memory import MemoryLedger
+from ledger.ports import Store
 from ledger.session.state import SESSION, end_of_batch
 from ledger.stores.in_memory import InMemoryStore
 from projections.entry_fates import Timeline, TimelinePage
@@ -122,3 +124,20 @@ def test_a_timeline_takes_at_most_forty_bytes_an_entry() -> None:
     session.append("[" + " ".join(f"u{number % 2_000}" for number in range(3_000)) + "]")
     (page,) = pages(session, [])
     assert len(msgspec.json.encode(page)) < 40 * 3_000
+
+
+async def test_a_fork_has_the_timeline_of_its_parent_up_to_where_it_began(store: Store, namespace: str) -> None:
+    ledger = ledger_over(store, namespace=namespace)
+    for text in ("one", "two", "three"):
+        await ledger.add_user_message("s", text)
+    await ledger.fork("s", "f", version=3)
+    await ledger.add_user_message("f", "four")
+    parent, fork = await ledger.timeline("s", limit=3), await ledger.timeline("f")
+    assert fork.entries.added == [*parent.entries.added, 2]
+    assert [(mark.type, mark.version) for mark in fork.marks] == [("opened", 1), ("fork", 4)]
+    assert TimelineReader([fork]).active(5).keys() == {2, 3, 5}
+    with pytest.raises(SessionNotFound):
+        await ledger.timeline("nobody")
+    with pytest.raises(InvalidInput):
+        await ledger.timeline("s", limit=0)
+    assert (await ledger.timeline("s", after=99)).entries.added == []
