@@ -12,7 +12,7 @@ import msgspec
 from pydantic import BaseModel, SerializeAsAny, ValidationError
 
 from ledger.canonical import canonical_json
-from ledger.errors import InvalidInput
+from ledger.errors import InvalidInput, UnknownConfig
 from ledger.events import JsonObject
 from ledger.field_messages import refused_value, unknown_field
 from projections import config_shapes
@@ -67,6 +67,18 @@ def load(raw: Mapping[str, Any] | Sequence[Any] | MemoryConfig) -> MemoryConfig:
         return raw
     with _faults_in(raw):
         return _load(canonical_json(config_shapes.canonical(raw)))
+
+
+def recorded(raw: Mapping[str, Any], *, version: int) -> MemoryConfig:
+    """Return the memory config of the event at *version*.
+
+    Raises:
+        UnknownConfig: this release cannot read it.
+    """
+    try:
+        return load(raw)
+    except InvalidInput as fault:
+        raise UnknownConfig(fault, version=version) from fault
 
 
 def dump(config: MemoryConfig) -> JsonObject:

@@ -156,7 +156,7 @@ class TimelinePage:
 
         Raises:
             UnknownEvent: a newer release wrote it; a timeline without it would be wrong.
-            InvalidInput: it has a memory config that this release cannot read.
+            UnknownConfig: it has a memory config that this release cannot read.
         """
         page, payload, version = self.page, event.payload, event.version
         if page.version == page.after:
@@ -240,7 +240,7 @@ def _marks(event: RecordedEvent) -> list[Mark]:
 
 
 def _mark(event: RecordedEvent, type: MarkType, raw: JsonObject | None = None) -> Mark:
-    loaded = config.load(raw) if raw is not None else None
+    loaded = config.recorded(raw, version=event.version) if raw is not None else None
     return Mark(
         version=event.version,
         ms=event.recorded_us // 1_000,

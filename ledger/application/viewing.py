@@ -81,7 +81,8 @@ def _decides_drops(event: RecordedEvent) -> bool:
 def _has_progress(event: RecordedEvent) -> bool:
     if not isinstance(event.payload, ConfigChanged | SessionOpened):
         return False
-    return any(COMPACTIONS[each.type].progress is not None for each in config.load(event.payload.config).compactions)
+    found = config.recorded(event.payload.config, version=event.version)
+    return any(COMPACTIONS[each.type].progress is not None for each in found.compactions)
 
 
 async def _evict(

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ledger.errors import InvalidInput, UnknownConfig, UnknownEvent
+from ledger.errors import InvalidInput, UnknownEvent
 from ledger.events import (
     CompactionCompleted,
     CompactionContinued,
@@ -123,7 +123,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
             life=event.version,
             created_us=event.recorded_us,
             updated_us=event.recorded_us,
-            config=_config(payload, event.version),
+            config=config.recorded(payload.config, version=event.version),
             writes=state.writes,
         )
     if isinstance(payload, ContextRendered):  # reading is not a change
@@ -138,7 +138,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         state.life,
         state.created_us,
         event.recorded_us,
-        _config(payload, event.version) if isinstance(payload, ConfigChanged) else state.config,
+        config.recorded(payload.config, version=event.version) if isinstance(payload, ConfigChanged) else state.config,
         entries,
         _summaries(state, event),
         _compactions(state, event),
@@ -160,7 +160,7 @@ def _forked(state: SessionState, event: RecordedEvent, payload: SessionOpened) -
         life=event.version,
         created_us=event.recorded_us,
         updated_us=event.recorded_us,
-        config=_config(payload, event.version),
+        config=config.recorded(payload.config, version=event.version),
         summaries=_summaries(state, event),
         compactions=replace(_compactions(state, event), in_flight=()),
         progress=_progress(state, payload),
@@ -188,13 +188,6 @@ def end_of_batch(state: SessionState) -> SessionState:
 
 #: The state as a projection: snapshots have this name and version.
 SESSION: Projection[SessionState] = Projection("session", 3, SessionState(), evolve)
-
-
-def _config(payload: SessionOpened | ConfigChanged, version: int) -> MemoryConfig:
-    try:
-        return config.load(payload.config)
-    except InvalidInput as fault:
-        raise UnknownConfig(fault, version=version) from fault
 
 
 def _summaries(state: SessionState, event: RecordedEvent) -> LiveSummaries:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.application import viewing
-from ledger.errors import InvalidInput, SessionNotFound
+from ledger.errors import InvalidInput, SessionNotFound, Unreadable
+from ledger.events import OpaqueEvent
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.session.state import SESSION, end_of_batch
@@ -141,3 +142,12 @@ async def test_a_fork_has_the_timeline_of_its_parent_up_to_where_it_began(store:
     with pytest.raises(InvalidInput):
         await ledger.timeline("s", limit=0)
     assert (await ledger.timeline("s", after=99)).entries.added == []
+
+
+@pytest.mark.parametrize("unknown", [OpaqueEvent("entry.whispered", 1, {}), {"window": {"type": "whispered"}}])
+def test_what_a_newer_release_wrote_is_refused(unknown: OpaqueEvent | dict[str, Any]) -> None:
+    session = Driven({"profile": "none"})
+    event = session.events[0]
+    payload = unknown if isinstance(unknown, OpaqueEvent) else msgspec.structs.replace(event.payload, config=unknown)
+    with pytest.raises(Unreadable):
+        TimelinePage(0, 1).add(msgspec.structs.replace(event, payload=payload))
