@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ledger.application import fates
+from ledger.application import entry_pages, fates
 from ledger.errors import EntryNotFound, InvalidInput, VersionNotFound
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
@@ -129,3 +129,34 @@ async def test_the_version_at_which_a_summary_was_dropped_is_found(seed: int) ->
     assert gone
     for each in gone:
         assert await fates.dropped_at(handle, stream, each.summary_id, created[each.summary_id], newest) == each.version
+
+
+async def test_a_page_that_forgets_how_entries_left_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control."""
+    ledger = ledger_over(InMemoryStore(), config=SMALL)
+    ledger.set_summarizer(None, lambda prompt: "short")
+    for number in range(12):
+        await ledger.add_user_message("s", f"{number} " + "long " * 40)
+        await ledger.settle()
+
+    async def agrees() -> bool:
+        rows, history = (await ledger.list_entries("s")).entries, (await ledger.get_history("s")).entries
+        return [(row.status, row.summary_ids) for row in rows] == [(past.status, past.summary_ids) for past in history]
+
+    assert await agrees()
+    with monkeypatch.context() as forgetful:
+        forgetful.setattr(entry_pages, "read_coverings", nothing)
+        with pytest.raises(KeyError):
+            await agrees()
+    await ledger.clear_session("s")
+    assert [row.status for row in (await ledger.list_entries("s")).entries] == ["cleared"] * 12
+    monkeypatch.setattr(entry_pages, "read_clears", no_versions)
+    assert [row.status for row in (await ledger.list_entries("s")).entries] != ["cleared"] * 12
+
+
+async def nothing(*args: Any, **options: Any) -> dict[int, Any]:
+    return {}
+
+
+async def no_versions(*args: Any, **options: Any) -> list[int]:
+    return []

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from ledger.application import finding
+from ledger.application import finding, past_summaries
 from ledger.errors import InvalidInput, NotFound, SessionNotFound, VersionNotFound
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
@@ -130,3 +130,20 @@ async def test_text_is_found_as_it_was_at_a_version(
         await ledger.find("nobody", "x")
     with pytest.raises(VersionNotFound):
         await ledger.find("s", "x", version=999)
+
+
+async def test_a_list_that_forgets_how_summaries_ended_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control."""
+    ledger = ledger_over(InMemoryStore(), config=CONFIGS["folds"])
+    ledger.set_summarizer(None, lambda prompt: "short")
+    for number in range(1, 30):
+        await ledger.add_user_message("s", f"{number} " + "and more to say about this " * 20)
+        await ledger.settle("s")
+    folded = [row.status for row in (await ledger.list_summaries("s")).summaries]
+    assert set(folded) == {"folded", "live"}
+
+    async def nothing(*args: object, **options: object) -> dict[str, object]:
+        return {}
+
+    monkeypatch.setattr(past_summaries, "read_ends", nothing)
+    assert [row.status for row in (await ledger.list_summaries("s")).summaries] != folded
