@@ -25,7 +25,9 @@ from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
 from ledger.stores.factory import open_store
 
-_HEAVY: Final = re.compile(r"/v1/sessions/[^/]+/(?:diff|verify|restore|export|import|config/check)|/v1/config/check")
+_HEAVY: Final = re.compile(
+    r"/v1/sessions/[^/]+/(?:diff|verify|restore|export|import|windows|config/check)|/v1/config/check"
+)
 #: What a page tries and may give up: it does not wait for the turn of its caller, and ends when the client has gone.
 _TRIED: Final = re.compile(r"(?:/v1/sessions/[^/]+/(?P<timed>what-if|trials)|/v1(?:/sessions/[^/]+)?/verify-stream)")
 #: How long a what-if or trials may take.

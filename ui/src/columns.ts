@@ -43,6 +43,7 @@ export class Columns {
   kinds: string[] = [];
   roles: string[] = [];
   leavings: Leaving[] = [];
+  clears: Leaving[] = [];
   summaries: Lived[] = [];
   marks: Mark[] = [];
   edits: Edit[] = [];
@@ -78,12 +79,14 @@ export class Columns {
     }
     for (const ended of page.ended) this.end(ended);
     for (const leave of page.left) {
-      const index = this.leavings.push({
+      const leaving: Leaving = {
         version: leave.version,
         cause: leave.cause as Cause,
         key: leave.key,
         summary: leave.summary_id,
-      });
+      };
+      const index = this.leavings.push(leaving);
+      if (leaving.cause === "cleared") this.clears.push(leaving);
       for (const [first, last] of leave.versions) {
         for (let row = this.rowAtOrAfter(first); row < this.size && this.added[row] <= last; row++) {
           if (this.left[row] === NEVER) {
@@ -95,7 +98,9 @@ export class Columns {
     }
     for (const edit of page.edited) {
       const row = this.rowOf(edit.entry);
-      if (row >= 0) this.edits.push({ version: edit.version, row, tokens: edit.tokens });
+      if (row < 0) continue;
+      this.edits.push({ version: edit.version, row, tokens: edit.tokens });
+      if (edit.role !== null) this.role[row] = code(this.roles, edit.role);
     }
     this.marks.push(...page.marks);
     this.version = page.version;
@@ -151,7 +156,8 @@ export class Columns {
 
   /** What became of a row by `version`, given which active entries are shown then. */
   fate(row: number, version: number, shown: Ranges | null): Fate {
-    if (this.left[row] <= version) return this.leavings[this.leaving[row]].cause;
+    const leaving = this.leavingOf(row, version);
+    if (leaving) return leaving.cause;
     if (shown === null || contains(shown, this.added[row])) return "shown";
     return "hidden";
   }
@@ -168,7 +174,10 @@ export class Columns {
     return summary ? summary.endedVersion : 0;
   }
 
+  /** Why a row is out of the window; a clear is the last word on all that came before it. */
   leavingOf(row: number, version: number): Leaving | null {
+    const cleared = this.clears.find((each) => each.version > this.added[row]);
+    if (cleared && cleared.version <= version) return cleared;
     return this.left[row] <= version ? this.leavings[this.leaving[row]] : null;
   }
 

@@ -18,8 +18,7 @@ export function WindowTab() {
       <header class="tab-head">
         <Badge window={found} />
         <p>
-          Version {found.version}
-          {found.turn !== null && `, turn ${found.turn}`}: {plural(found.total, "item")}, {plural(found.tokens, "token")}, by{" "}
+          Version {found.version}, turn {known.turnAt(found.version)}: {plural(found.total, "item")}, {plural(found.tokens, "token")}, by{" "}
           <code>{found.strategy}</code>.
         </p>
         {found.hidden_total > 0 && (

@@ -1145,6 +1145,7 @@
     kinds = [];
     roles = [];
     leavings = [];
+    clears = [];
     summaries = [];
     marks = [];
     edits = [];
@@ -1180,12 +1181,14 @@
       }
       for (const ended of page.ended) this.end(ended);
       for (const leave of page.left) {
-        const index = this.leavings.push({
+        const leaving = {
           version: leave.version,
           cause: leave.cause,
           key: leave.key,
           summary: leave.summary_id
-        });
+        };
+        const index = this.leavings.push(leaving);
+        if (leaving.cause === "cleared") this.clears.push(leaving);
         for (const [first, last] of leave.versions) {
           for (let row = this.rowAtOrAfter(first); row < this.size && this.added[row] <= last; row++) {
             if (this.left[row] === NEVER) {
@@ -1197,7 +1200,9 @@
       }
       for (const edit of page.edited) {
         const row = this.rowOf(edit.entry);
-        if (row >= 0) this.edits.push({ version: edit.version, row, tokens: edit.tokens });
+        if (row < 0) continue;
+        this.edits.push({ version: edit.version, row, tokens: edit.tokens });
+        if (edit.role !== null) this.role[row] = code(this.roles, edit.role);
       }
       this.marks.push(...page.marks);
       this.version = page.version;
@@ -1244,7 +1249,8 @@
     }
     /** What became of a row by `version`, given which active entries are shown then. */
     fate(row, version2, shown) {
-      if (this.left[row] <= version2) return this.leavings[this.leaving[row]].cause;
+      const leaving = this.leavingOf(row, version2);
+      if (leaving) return leaving.cause;
       if (shown === null || contains(shown, this.added[row])) return "shown";
       return "hidden";
     }
@@ -1259,7 +1265,10 @@
       }
       return summary ? summary.endedVersion : 0;
     }
+    /** Why a row is out of the window; a clear is the last word on all that came before it. */
     leavingOf(row, version2) {
+      const cleared = this.clears.find((each) => each.version > this.added[row]);
+      if (cleared && cleared.version <= version2) return cleared;
       return this.left[row] <= version2 ? this.leavings[this.leaving[row]] : null;
     }
     liveSummaries(version2) {
@@ -4033,7 +4042,8 @@
         /* @__PURE__ */ a4("p", { children: [
           "Version ",
           found.version,
-          found.turn !== null && `, turn ${found.turn}`,
+          ", turn ",
+          known.turnAt(found.version),
           ": ",
           plural(found.total, "item"),
           ", ",
