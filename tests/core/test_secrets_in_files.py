@@ -21,7 +21,7 @@ def test_the_secrets_of_the_settings_are_known() -> None:
         "MEMORY_LEDGER_KEY",
         "MEMORY_LEDGER_SUMMARIZER_API_KEY",
     }
-    assert secrets_of(ServiceSettings).keys() == {"MEMORY_LEDGER_OIDC_HMAC_KEY"}
+    assert secrets_of(ServiceSettings).keys() == {"MEMORY_LEDGER_OIDC_HMAC_KEY", "MEMORY_LEDGER_UI_KEY"}
     assert "MEMORY_LEDGER_DATABASE_URL_FILE" in known_variables()
 
 

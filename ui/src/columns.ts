@@ -116,6 +116,11 @@ export class Columns {
     return this.roles[this.role[row]];
   }
 
+  /** Whether a row is what the model answered, and not a call of a tool. */
+  isAnswer(row: number): boolean {
+    return this.roleOf(row) === "assistant" && this.kindOf(row) !== "tool_call";
+  }
+
   summary(id: string): Lived | undefined {
     return this.byId.get(id);
   }

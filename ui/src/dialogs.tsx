@@ -1,6 +1,6 @@
 // Help with all keys, "go to", and the tour for a first visit.
 import { signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { boundKeys, keysOn, switchKeys } from "./keys";
 import { againTour, endTour, toured } from "./preferences";
 
@@ -21,7 +21,7 @@ const WORDS: [string, string][] = [
 export function Help({ goTo }: { goTo: (text: string) => string | null }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const open = asked.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (open) dialog.current?.showModal();
     else dialog.current?.close();
   }, [open]);
@@ -36,8 +36,6 @@ export function Help({ goTo }: { goTo: (text: string) => string | null }) {
 function GoTo({ goTo }: { goTo: (text: string) => string | null }) {
   const [text, setText] = useState("");
   const [wrong, setWrong] = useState<string | null>(null);
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.focus(), []);
   return (
     <form
       onSubmit={(event) => {
@@ -49,7 +47,7 @@ function GoTo({ goTo }: { goTo: (text: string) => string | null }) {
     >
       <label>
         Go to a version, a turn or a time
-        <input ref={field} type="text" value={text} placeholder="120, t47, 2026-01-31 09:30" onInput={(event) => setText(event.currentTarget.value)} />
+        <input autoFocus type="text" value={text} placeholder="120, t47, 2026-01-31 09:30" onInput={(event) => setText(event.currentTarget.value)} />
       </label>
       {wrong && (
         <p class="warn" role="alert">

@@ -46,7 +46,7 @@ export function Compared({ found }: { found: Difference }) {
       <table class="numbers">
         <thead>
           <tr>
-            <th />
+            <td />
             <th scope="col">{head(found.before)}</th>
             <th scope="col">{head(found.after)}</th>
           </tr>
@@ -64,7 +64,7 @@ export function Compared({ found }: { found: Difference }) {
       {found.config_changed && <p class="note">The memory config is not the same on both sides.</p>}
       {found.edited.length > 0 && (
         <>
-          <h3>Edited</h3>
+          <h2>Edited</h2>
           {found.edited.map(({ before, after }) => (
             <div class="edited" key={after.version}>
               <p class="muted">v{after.version}</p>
@@ -106,7 +106,7 @@ function NumberRow({ name, before, after }: { name: string; before: string; afte
 function SideList({ title, side, sign }: { title: string; side: Side; sign: string }) {
   return (
     <section class="side" aria-label={title}>
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       {side.only_entries.length + side.only_summaries.length === 0 && <p class="muted">nothing</p>}
       {side.only_summaries.map((each: Summary) => (
         <details key={each.summary_id} class="only" open>

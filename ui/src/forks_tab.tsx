@@ -88,7 +88,7 @@ function Compare({ own, other, all }: { own: FamilyMember; other: FamilyMember; 
   const common = Math.max(1, commonVersion(own, other, all));
   return (
     <>
-      <h3>Since version {common}, which both share</h3>
+      <h2>Since version {common}, which both share</h2>
       <div class="sides">
         <Since member={own} common={common} />
         <Since member={other} common={common} />
@@ -102,7 +102,7 @@ function Since({ member, common }: { member: FamilyMember; common: number }) {
   const found = useAnswer<Difference>((stop) => source.diff(key, common, member.version, stop), [member.session_id, common]);
   return (
     <section class="side" aria-label={member.session_id}>
-      <h3>{member.session_id}</h3>
+      <h2>{member.session_id}</h2>
       {found ? <Compared found={found} /> : <p class="muted">Comparing…</p>}
     </section>
   );

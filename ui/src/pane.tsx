@@ -131,6 +131,11 @@ function Why({ row, found }: { row: number; found: EntryRecord | null }) {
       </p>
       {found?.fate && found.fate.reasons.length > 0 && <p class="muted">Reasons: {found.fate.reasons.join(", ")}</p>}
       <p class="actions">
+        {cause?.summary && (
+          <button type="button" onClick={() => go({ sel: `s:${cause.summary}` })}>
+            Summary and its tree
+          </button>
+        )}
         {(cause || found?.fate?.version) && (
           <button type="button" onClick={() => go({ tab: "events", typed: `v${cause?.version ?? found?.fate?.version}` })}>
             Event
@@ -139,11 +144,6 @@ function Why({ row, found }: { row: number; found: EntryRecord | null }) {
         {cause && (
           <button type="button" onClick={() => go({ v: cause.version })}>
             Version {cause.version}
-          </button>
-        )}
-        {cause?.summary && (
-          <button type="button" onClick={() => go({ sel: `s:${cause.summary}` })}>
-            Summary and its tree
           </button>
         )}
         {fate === "hidden" && (

@@ -93,12 +93,12 @@ export function ProofTab() {
       <div class="sides" aria-live="polite">
         {source.kind === "service" && (
           <section class="side" aria-label="The service">
-            <h3>The service</h3>
+            <h2>The service</h2>
             {now ? <ServiceVerdict now={now} /> : <p class="muted">Recomputes every hash, and replays the session against what reads answer.</p>}
           </section>
         )}
         <section class="side" aria-label="This browser">
-          <h3>This browser</h3>
+          <h2>This browser</h2>
           {now ? <BrowserVerdict now={now} /> : <p class="muted">Recomputes every hash from the exported lines, without believing the service.</p>}
         </section>
       </div>

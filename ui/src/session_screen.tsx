@@ -68,7 +68,7 @@ function useKeys(): void {
         { keys: ["g"], does: "go to a version, turn (t47) or time", run: () => (asked.value = "go") },
         { keys: ["y"], does: "why is it here, or not", run: () => why() },
         { keys: ["d"], does: "pin this version for a comparison", run: () => go({ a: version.peek(), tab: "diff" }) },
-        { keys: ["w"], does: "what if", run: () => go({ tab: "what-if" }) },
+        { keys: ["w"], does: "what if", run: () => tryOut() },
         { keys: ["v"], does: "check the proof", run: () => prove() },
         { keys: ["f"], does: "follow the newest version", run: () => go({ v: place.peek().v === null ? version.peek() : null }) },
         { keys: ["c"], does: "copy a link to this version", run: () => void copyLink() },
@@ -91,6 +91,11 @@ function why(): void {
   askedWhy.value++;
 }
 
+function tryOut(): void {
+  go({ tab: "what-if" });
+  setTimeout(() => document.getElementById("try")?.focus());
+}
+
 function prove(): void {
   go({ tab: "proof" });
   check();
@@ -106,9 +111,9 @@ export function goTo(text: string): string | null {
     if (n < 1 || n > known.turns.length) return `There are ${count(known.turns.length)} turns.`;
     const start = known.turns[n - 1];
     let row = known.rowOf(start);
-    while (row < known.size && known.turn[row] === n && known.roleOf(row) !== "assistant") row++;
+    while (row < known.size && known.turn[row] === n && !known.isAnswer(row)) row++;
     const answered = row < known.size && known.turn[row] === n;
-    const mark = known.marks.find(
+    const mark = known.marks.findLast(
       (each) => each.type === "context" && each.rendered_version !== null && each.rendered_version >= start && (!answered || each.rendered_version < known.added[row]),
     );
     const at = mark?.rendered_version ?? (answered ? known.added[row] - 1 : Math.max(start, known.version));
@@ -192,10 +197,10 @@ function Head() {
       </h1>
       {known && (
         <>
-          <span class="where">
+          <button type="button" class="where quiet" title="Go to a version, a turn or a time" onClick={() => (asked.value = "go")}>
             v{at}/{known.version} · turn {known.turnAt(at)}
             <span class="muted time"> {when(known.timeAt(at))}</span>
-          </span>
+          </button>
           <button type="button" class={`badge ${ok === true ? "ok" : ok === false ? "bad" : ""}`} onClick={prove}>
             {word}
           </button>

@@ -271,20 +271,28 @@ export class FileSource implements Source {
 
   async events(_: SessionKey, query: EventQuery, types: string[]): Promise<Api.EventPage> {
     const events: Api.ListedEvent[] = [];
-    const blocks = this.named("events").reverse();
-    for (const block of blocks) {
-      const lines = (await this.text(block.name)).split("\n").filter(Boolean).reverse();
-      for (const text of lines) {
+    const limit = query.limit ?? 100;
+    for (const block of this.named("events").reverse()) {
+      for (const text of (await this.text(block.name)).split("\n").filter(Boolean).reverse()) {
         const line = JSON.parse(text);
-        if (!line.event_id || line.version >= (query.before_version ?? Infinity) || events.length >= (query.limit ?? 100)) continue;
+        if (!line.event_id) continue;
+        const later = events.at(-1);
+        if (later && later.version === line.version + 1) later.previous_hash = line.hash;
+        if (line.version >= (query.before_version ?? Infinity) || events.length === limit) continue;
         if ((types.length && !types.includes(line.type)) || (query.actor && line.actor !== query.actor)) continue;
-        events.push(this.listed(line));
+        events.push(await this.listed(line));
       }
+      if (events.length === limit) break;
     }
     return { events, next_after: null, next_before: null, version: this.index.version };
   }
 
-  private listed(line: Record<string, any>): Api.ListedEvent {
+  private async said(version: number): Promise<string> {
+    const block = this.at("texts", version);
+    return block ? (await this.json<{ texts: string[] }>(block.name)).texts[version - block.first] : "";
+  }
+
+  private async listed(line: Record<string, any>): Promise<Api.ListedEvent> {
     const bytes = Uint8Array.from(atob(line.payload ?? ""), (sign) => sign.charCodeAt(0));
     const payload = JSON.parse(new TextDecoder().decode(line.codec === 1 ? bytes.subarray(16) : bytes));
     const time = (us: number) => new Date(us / 1000).toISOString();
@@ -304,7 +312,7 @@ export class FileSource implements Source {
       payload,
       previous_hash: "",
       hash: line.hash,
-      text: String(payload.content ?? payload.text ?? payload.key ?? "").slice(0, 300),
+      text: await this.said(line.version),
       link: "unchecked",
     };
   }

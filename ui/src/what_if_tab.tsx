@@ -1,5 +1,5 @@
 // Another memory on the same history: the window beside the recorded one, with its price. Nothing is written.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { go, place } from "./address";
 import type { Trials, Tried } from "./api";
 import { Compared } from "./diff_tab";
@@ -37,8 +37,11 @@ export function WhatIfTab() {
   const [answer, setAnswer] = useState<Tried | null>(null);
   const [missing, setMissing] = useState<string | null>(null);
   const [running, setRunning] = useState<AbortController | null>(null);
-  const presets = useAnswer(source.kind === "service" ? () => source.presets() : null, []);
-  const own = source.kind === "file" ? useAnswer(() => source.presets(), []) : presets;
+  const own = useAnswer(() => source.presets(), []);
+  useEffect(() => {
+    // a link to a what-if shows its answer
+    if (first.config || first.without.length) submit("raise");
+  }, []);
   if (!key) return null;
 
   const names = without.split(/[\s,]+/).filter(Boolean);
@@ -127,7 +130,7 @@ export function WhatIfTab() {
           <textarea rows={text ? 8 : 2} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
         </label>
         <p class="actions">
-          <button type="submit" class="main" disabled={running !== null}>
+          <button type="submit" class="main" id="try" disabled={running !== null}>
             Try it
           </button>
           {running && (
@@ -172,17 +175,17 @@ function Answer({ answer }: { answer: Tried }) {
       <Compared found={answer.difference} />
       <div class="sides">
         <section class="side" aria-label="As recorded">
-          <h3>As recorded{recorded ? `, ${count(recorded.tokens)} tokens` : ""}</h3>
+          <h2>As recorded{recorded ? `, ${count(recorded.tokens)} tokens` : ""}</h2>
           {recorded && <Items window={recorded} />}
         </section>
         <section class="side" aria-label="What if">
-          <h3>
+          <h2>
             What if, {count(answer.window.tokens)} tokens {answer.estimated && <span class="badge warn">estimated</span>}
-          </h3>
+          </h2>
           <Items window={answer.window} />
         </section>
       </div>
-      <h3>Take it</h3>
+      <h2>Take it</h2>
       <p class="muted">This page never writes. To change the session, save the config and run one of:</p>
       <Copy text={`memory-ledger adopt '${quoted(key?.id ?? "")}' --file config.json`} />
       <Copy text={`memory-ledger fork '${quoted(key?.id ?? "")}' '${quoted(`${key?.id}-try`)}' --version ${answer.version}`} />
@@ -211,7 +214,7 @@ function Compare({ at }: { at: number }) {
   const most = Math.max(1, ...(rows?.rows.map((each) => each.tokens ?? 0) ?? []), callAt(at)?.tokens ?? 0);
   return (
     <section aria-label="All presets" class="trials">
-      <h3>All presets on this session</h3>
+      <h2>All presets on this session</h2>
       <p class="actions">
         <button type="button" onClick={run} disabled={running !== null}>
           Compare them

@@ -1215,6 +1215,10 @@
     roleOf(row) {
       return this.roles[this.role[row]];
     }
+    /** Whether a row is what the model answered, and not a call of a tool. */
+    isAnswer(row) {
+      return this.roleOf(row) === "assistant" && this.kindOf(row) !== "tool_call";
+    }
     summary(id) {
       return this.byId.get(id);
     }
@@ -1786,19 +1790,26 @@
     }
     async events(_4, query, types) {
       const events = [];
-      const blocks = this.named("events").reverse();
-      for (const block of blocks) {
-        const lines = (await this.text(block.name)).split("\n").filter(Boolean).reverse();
-        for (const text of lines) {
+      const limit = query.limit ?? 100;
+      for (const block of this.named("events").reverse()) {
+        for (const text of (await this.text(block.name)).split("\n").filter(Boolean).reverse()) {
           const line = JSON.parse(text);
-          if (!line.event_id || line.version >= (query.before_version ?? Infinity) || events.length >= (query.limit ?? 100)) continue;
+          if (!line.event_id) continue;
+          const later = events.at(-1);
+          if (later && later.version === line.version + 1) later.previous_hash = line.hash;
+          if (line.version >= (query.before_version ?? Infinity) || events.length === limit) continue;
           if (types.length && !types.includes(line.type) || query.actor && line.actor !== query.actor) continue;
-          events.push(this.listed(line));
+          events.push(await this.listed(line));
         }
+        if (events.length === limit) break;
       }
       return { events, next_after: null, next_before: null, version: this.index.version };
     }
-    listed(line) {
+    async said(version2) {
+      const block = this.at("texts", version2);
+      return block ? (await this.json(block.name)).texts[version2 - block.first] : "";
+    }
+    async listed(line) {
       const bytes = Uint8Array.from(atob(line.payload ?? ""), (sign) => sign.charCodeAt(0));
       const payload = JSON.parse(new TextDecoder().decode(line.codec === 1 ? bytes.subarray(16) : bytes));
       const time = (us) => new Date(us / 1e3).toISOString();
@@ -1818,7 +1829,7 @@
         payload,
         previous_hash: "",
         hash: line.hash,
-        text: String(payload.content ?? payload.text ?? payload.key ?? "").slice(0, 300),
+        text: await this.said(line.version),
         link: "unchecked"
       };
     }
@@ -2573,12 +2584,12 @@
         found.fate.reasons.join(", ")
       ] }),
       /* @__PURE__ */ a4("p", { class: "actions", children: [
+        cause?.summary && /* @__PURE__ */ a4("button", { type: "button", onClick: () => go({ sel: `s:${cause.summary}` }), children: "Summary and its tree" }),
         (cause || found?.fate?.version) && /* @__PURE__ */ a4("button", { type: "button", onClick: () => go({ tab: "events", typed: `v${cause?.version ?? found?.fate?.version}` }), children: "Event" }),
         cause && /* @__PURE__ */ a4("button", { type: "button", onClick: () => go({ v: cause.version }), children: [
           "Version ",
           cause.version
         ] }),
-        cause?.summary && /* @__PURE__ */ a4("button", { type: "button", onClick: () => go({ sel: `s:${cause.summary}` }), children: "Summary and its tree" }),
         fate === "hidden" && /* @__PURE__ */ a4("button", { type: "button", onClick: () => go({ tab: "what-if" }), children: "Try another strategy" })
       ] })
     ] });
@@ -2864,7 +2875,7 @@
   function Help({ goTo: goTo2 }) {
     const dialog = T2(null);
     const open2 = asked.value;
-    A2(() => {
+    F2(() => {
       if (open2) dialog.current?.showModal();
       else dialog.current?.close();
     }, [open2]);
@@ -2876,8 +2887,6 @@
   function GoTo({ goTo: goTo2 }) {
     const [text, setText] = d2("");
     const [wrong, setWrong] = d2(null);
-    const field = T2(null);
-    A2(() => field.current?.focus(), []);
     return /* @__PURE__ */ a4(
       "form",
       {
@@ -2890,7 +2899,7 @@
         children: [
           /* @__PURE__ */ a4("label", { children: [
             "Go to a version, a turn or a time",
-            /* @__PURE__ */ a4("input", { ref: field, type: "text", value: text, placeholder: "120, t47, 2026-01-31 09:30", onInput: (event) => setText(event.currentTarget.value) })
+            /* @__PURE__ */ a4("input", { autoFocus: true, type: "text", value: text, placeholder: "120, t47, 2026-01-31 09:30", onInput: (event) => setText(event.currentTarget.value) })
           ] }),
           wrong && /* @__PURE__ */ a4("p", { class: "warn", role: "alert", children: wrong }),
           /* @__PURE__ */ a4("p", { class: "actions", children: [
@@ -3499,7 +3508,7 @@
     return /* @__PURE__ */ a4($, { children: [
       /* @__PURE__ */ a4("table", { class: "numbers", children: [
         /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: [
-          /* @__PURE__ */ a4("th", {}),
+          /* @__PURE__ */ a4("td", {}),
           /* @__PURE__ */ a4("th", { scope: "col", children: head(found.before) }),
           /* @__PURE__ */ a4("th", { scope: "col", children: head(found.after) })
         ] }) }),
@@ -3515,7 +3524,7 @@
       same2 && /* @__PURE__ */ a4("p", { class: "empty", children: "The model is shown the same on both sides." }),
       found.config_changed && /* @__PURE__ */ a4("p", { class: "note", children: "The memory config is not the same on both sides." }),
       found.edited.length > 0 && /* @__PURE__ */ a4($, { children: [
-        /* @__PURE__ */ a4("h3", { children: "Edited" }),
+        /* @__PURE__ */ a4("h2", { children: "Edited" }),
         found.edited.map(({ before, after }) => /* @__PURE__ */ a4("div", { class: "edited", children: [
           /* @__PURE__ */ a4("p", { class: "muted", children: [
             "v",
@@ -3542,7 +3551,7 @@
   }
   function SideList({ title, side, sign }) {
     return /* @__PURE__ */ a4("section", { class: "side", "aria-label": title, children: [
-      /* @__PURE__ */ a4("h3", { children: title }),
+      /* @__PURE__ */ a4("h2", { children: title }),
       side.only_entries.length + side.only_summaries.length === 0 && /* @__PURE__ */ a4("p", { class: "muted", children: "nothing" }),
       side.only_summaries.map((each) => /* @__PURE__ */ a4("details", { class: "only", open: true, children: [
         /* @__PURE__ */ a4("summary", { children: [
@@ -3737,7 +3746,7 @@
   function Compare({ own, other, all }) {
     const common = Math.max(1, commonVersion(own, other, all));
     return /* @__PURE__ */ a4($, { children: [
-      /* @__PURE__ */ a4("h3", { children: [
+      /* @__PURE__ */ a4("h2", { children: [
         "Since version ",
         common,
         ", which both share"
@@ -3752,7 +3761,7 @@
     const key = { ns: place.value.ns, user: member.user_id, id: member.session_id };
     const found = useAnswer((stop) => source.diff(key, common, member.version, stop), [member.session_id, common]);
     return /* @__PURE__ */ a4("section", { class: "side", "aria-label": member.session_id, children: [
-      /* @__PURE__ */ a4("h3", { children: member.session_id }),
+      /* @__PURE__ */ a4("h2", { children: member.session_id }),
       found ? /* @__PURE__ */ a4(Compared, { found }) : /* @__PURE__ */ a4("p", { class: "muted", children: "Comparing…" })
     ] });
   }
@@ -3953,11 +3962,11 @@
       ] }),
       /* @__PURE__ */ a4("div", { class: "sides", "aria-live": "polite", children: [
         source.kind === "service" && /* @__PURE__ */ a4("section", { class: "side", "aria-label": "The service", children: [
-          /* @__PURE__ */ a4("h3", { children: "The service" }),
+          /* @__PURE__ */ a4("h2", { children: "The service" }),
           now ? /* @__PURE__ */ a4(ServiceVerdict, { now }) : /* @__PURE__ */ a4("p", { class: "muted", children: "Recomputes every hash, and replays the session against what reads answer." })
         ] }),
         /* @__PURE__ */ a4("section", { class: "side", "aria-label": "This browser", children: [
-          /* @__PURE__ */ a4("h3", { children: "This browser" }),
+          /* @__PURE__ */ a4("h2", { children: "This browser" }),
           now ? /* @__PURE__ */ a4(BrowserVerdict, { now }) : /* @__PURE__ */ a4("p", { class: "muted", children: "Recomputes every hash from the exported lines, without believing the service." })
         ] })
       ] }),
@@ -4139,8 +4148,10 @@
     const [answer, setAnswer] = d2(null);
     const [missing, setMissing] = d2(null);
     const [running, setRunning] = d2(null);
-    const presets = useAnswer(source.kind === "service" ? () => source.presets() : null, []);
-    const own = source.kind === "file" ? useAnswer(() => source.presets(), []) : presets;
+    const own = useAnswer(() => source.presets(), []);
+    A2(() => {
+      if (first.config || first.without.length) submit("raise");
+    }, []);
     if (!key) return null;
     const names = without.split(/[\s,]+/).filter(Boolean);
     const fields = () => strategy === "full" ? { window: { type: "full" } } : { window: { type: strategy, [LIMITS[strategy] ?? "max_tokens"]: Number(budget) || 2e3 } };
@@ -4219,7 +4230,7 @@
               /* @__PURE__ */ a4("textarea", { rows: text ? 8 : 2, value: text, spellcheck: false, onInput: (event) => setText(event.currentTarget.value) })
             ] }),
             /* @__PURE__ */ a4("p", { class: "actions", children: [
-              /* @__PURE__ */ a4("button", { type: "submit", class: "main", disabled: running !== null, children: "Try it" }),
+              /* @__PURE__ */ a4("button", { type: "submit", class: "main", id: "try", disabled: running !== null, children: "Try it" }),
               running && /* @__PURE__ */ a4("button", { type: "button", onClick: () => running.abort(), children: "Cancel" })
             ] })
           ]
@@ -4263,14 +4274,14 @@
       /* @__PURE__ */ a4(Compared, { found: answer.difference }),
       /* @__PURE__ */ a4("div", { class: "sides", children: [
         /* @__PURE__ */ a4("section", { class: "side", "aria-label": "As recorded", children: [
-          /* @__PURE__ */ a4("h3", { children: [
+          /* @__PURE__ */ a4("h2", { children: [
             "As recorded",
             recorded ? `, ${count(recorded.tokens)} tokens` : ""
           ] }),
           recorded && /* @__PURE__ */ a4(Items, { window: recorded })
         ] }),
         /* @__PURE__ */ a4("section", { class: "side", "aria-label": "What if", children: [
-          /* @__PURE__ */ a4("h3", { children: [
+          /* @__PURE__ */ a4("h2", { children: [
             "What if, ",
             count(answer.window.tokens),
             " tokens ",
@@ -4279,7 +4290,7 @@
           /* @__PURE__ */ a4(Items, { window: answer.window })
         ] })
       ] }),
-      /* @__PURE__ */ a4("h3", { children: "Take it" }),
+      /* @__PURE__ */ a4("h2", { children: "Take it" }),
       /* @__PURE__ */ a4("p", { class: "muted", children: "This page never writes. To change the session, save the config and run one of:" }),
       /* @__PURE__ */ a4(Copy, { text: `memory-ledger adopt '${quoted(key?.id ?? "")}' --file config.json` }),
       /* @__PURE__ */ a4(Copy, { text: `memory-ledger fork '${quoted(key?.id ?? "")}' '${quoted(`${key?.id}-try`)}' --version ${answer.version}` }),
@@ -4299,7 +4310,7 @@
     };
     const most = Math.max(1, ...rows?.rows.map((each) => each.tokens ?? 0) ?? [], callAt(at)?.tokens ?? 0);
     return /* @__PURE__ */ a4("section", { "aria-label": "All presets", class: "trials", children: [
-      /* @__PURE__ */ a4("h3", { children: "All presets on this session" }),
+      /* @__PURE__ */ a4("h2", { children: "All presets on this session" }),
       /* @__PURE__ */ a4("p", { class: "actions", children: [
         /* @__PURE__ */ a4("button", { type: "button", onClick: run2, disabled: running !== null, children: "Compare them" }),
         running && /* @__PURE__ */ a4("button", { type: "button", onClick: () => running.abort(), children: "Cancel" })
@@ -4378,7 +4389,7 @@
         { keys: ["g"], does: "go to a version, turn (t47) or time", run: () => asked.value = "go" },
         { keys: ["y"], does: "why is it here, or not", run: () => why() },
         { keys: ["d"], does: "pin this version for a comparison", run: () => go({ a: version.peek(), tab: "diff" }) },
-        { keys: ["w"], does: "what if", run: () => go({ tab: "what-if" }) },
+        { keys: ["w"], does: "what if", run: () => tryOut() },
         { keys: ["v"], does: "check the proof", run: () => prove() },
         { keys: ["f"], does: "follow the newest version", run: () => go({ v: place.peek().v === null ? version.peek() : null }) },
         { keys: ["c"], does: "copy a link to this version", run: () => void copyLink() },
@@ -4398,6 +4409,10 @@
     if (place.peek().tab !== "transcript") go({ tab: "transcript" });
     askedWhy.value++;
   }
+  function tryOut() {
+    go({ tab: "what-if" });
+    setTimeout(() => document.getElementById("try")?.focus());
+  }
   function prove() {
     go({ tab: "proof" });
     check();
@@ -4411,9 +4426,9 @@
       if (n3 < 1 || n3 > known.turns.length) return `There are ${count(known.turns.length)} turns.`;
       const start2 = known.turns[n3 - 1];
       let row = known.rowOf(start2);
-      while (row < known.size && known.turn[row] === n3 && known.roleOf(row) !== "assistant") row++;
+      while (row < known.size && known.turn[row] === n3 && !known.isAnswer(row)) row++;
       const answered = row < known.size && known.turn[row] === n3;
-      const mark = known.marks.find(
+      const mark = known.marks.findLast(
         (each) => each.type === "context" && each.rendered_version !== null && each.rendered_version >= start2 && (!answered || each.rendered_version < known.added[row])
       );
       const at2 = mark?.rendered_version ?? (answered ? known.added[row] - 1 : Math.max(start2, known.version));
@@ -4481,7 +4496,7 @@
       !inFile && /* @__PURE__ */ a4("a", { class: "back", href: address(sessions), onClick: (event) => link(event, sessions), "aria-label": "All sessions", children: "‹" }),
       /* @__PURE__ */ a4("h1", { children: /* @__PURE__ */ a4("bdi", { children: key?.id }) }),
       known && /* @__PURE__ */ a4($, { children: [
-        /* @__PURE__ */ a4("span", { class: "where", children: [
+        /* @__PURE__ */ a4("button", { type: "button", class: "where quiet", title: "Go to a version, a turn or a time", onClick: () => asked.value = "go", children: [
           "v",
           at,
           "/",

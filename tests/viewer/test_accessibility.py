@@ -1,0 +1,52 @@
+"""No screen breaks a rule of WCAG 2.2 AA that a program can check, in light and dark (viewer U-30)."""
+
+from typing import Literal
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+from tests.server.conftest import Running
+
+TABS = ("transcript", "window", "diff", "what-if", "chart", "events", "proof", "forks")
+_RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+
+def violations(page: Page) -> list[str]:
+    """Return what axe finds, a line each."""
+    found = Axe().run(page, options=_RULES).response["violations"]
+    return [
+        f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:200]}" for each in found for node in each["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(browser: Browser, viewed: Running, scheme: Literal["light", "dark"]) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
+    page = context.new_page()
+    wrong: dict[str, list[str]] = {}
+    for screen in ("sessions", "search", "records", "backtests", "login"):
+        page.goto(f"{viewed.url}/ui/{screen}")
+        page.wait_for_selector("h1")
+        wrong[screen] = violations(page)
+    page.goto(f"{viewed.url}/ui/session?id=trip&sel=e12")
+    page.wait_for_selector(".tour")
+    wrong["tour"] = violations(page)
+    page.get_by_role("button", name="Close the tour").click()
+    for tab in TABS:
+        page.locator(f"#tab-{tab}").click()
+        page.wait_for_timeout(400)  # what the tab loads
+        wrong[tab] = violations(page)
+    page.keyboard.press("?")
+    page.wait_for_selector("dialog[open]")
+    wrong["help"] = violations(page)
+    context.close()
+    assert {name: found for name, found in wrong.items() if found} == {}
+
+
+def test_axe_would_find_a_control_without_a_name(browser: Browser) -> None:
+    """The negative control."""
+    page = browser.new_page()
+    page.set_content("<html lang=en><title>x</title><main><h1>x</h1><button></button></main></html>")
+    assert any(line.startswith("button-name") for line in violations(page))
+    page.close()
