@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-quick test-slow test-pgbouncer test-ams check bench bench-peers bench-peers-lock fix docs \
-	docs-generate schema sync-stub lock lock-image clean
+	docs-generate schema sync-stub lock lock-image clean ui ui-check bench-viewer
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,12 +51,25 @@ bench: $(STAMP) ## measure against plain psycopg, into docs/benchmarks.md; about
 bench-peers: $(PEERS)/installed ## measure beside other stores of agent memory, into docs/benchmarks.md
 	$(PEERS)/bin/python -m bench.peers
 
+bench-viewer: $(STAMP) ## measure the viewer in Chromium beside the bounds of its specification
+	$(BIN)/python -m bench.viewer
+
 bench-peers-lock: $(STAMP) ## pin what bench-peers installs, with hashes
 	$(PIN) --upgrade --output-file bench/peers/requirements.lock pyproject.toml bench/peers/requirements.in
 
 fix: $(STAMP) ## format, and mend what ruff can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+ui: ui/node_modules/installed ## build the viewer's script and stylesheet from ui/; needs Node, and nothing else does
+	cd ui && npm run --silent build
+
+ui-check: ui/node_modules/installed ## check the types of ui/, and that the committed files are what it makes
+	cd ui && npm run --silent check
+
+ui/node_modules/installed: ui/package-lock.json
+	cd ui && npm ci --silent
+	@touch $@
 
 # not --quiet: a warning that is not printed does not fail the build
 docs: $(STAMP) ## build the documentation into site/, strictly; open site/index.html
@@ -65,6 +78,7 @@ docs: $(STAMP) ## build the documentation into site/, strictly; open site/index.
 docs-generate: $(STAMP) ## write the generated parts of the pages again: events, routes, pictures and table of strategies, tables of evidence
 	$(BIN)/python -m tools.events_page
 	$(BIN)/python -m tools.routes_page
+	$(BIN)/python -m tools.ui_types
 	$(BIN)/python -m tools.figures
 	$(BIN)/python -m tools.evidence_tables
 

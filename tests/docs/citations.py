@@ -11,12 +11,15 @@ from typing import Final, NamedTuple
 
 ROOT = Path(__file__).parents[2]
 SPEC = ROOT / "docs" / "spec"
-STRATEGIES, HTTP, TRUST = (SPEC / f"{name}.md" for name in ("strategies", "working-memory-http", "trust"))
+STRATEGIES, HTTP, TRUST, VIEWER = (
+    SPEC / f"{name}.md" for name in ("strategies", "working-memory-http", "trust", "viewer")
+)
 #: The word of a citation → its page.
 PAGES: Final = {
     "strategies": STRATEGIES,
     "http": HTTP,
     "trust": TRUST,
+    "viewer": VIEWER,
     "design": SPEC / "design.md",
     "style": SPEC / "style.md",
 }
@@ -32,7 +35,7 @@ _CONNECTOR: Final = rf"(?:,{_GAP}(?:(?:and|or){_GAP})?|{_GAP}(?:and|or|to|…){_
 _BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 #: One document and a list of its rules or sections.
 LIST: Final = re.compile(
-    rf"\b(?P<document>[Tt]rust|[Hh]ttp|[Dd]esign|[Ss]trategies|[Ss]tyle){_GAP}"
+    rf"\b(?P<document>[Tt]rust|[Hh]ttp|[Dd]esign|[Ss]trategies|[Ss]tyle|[Vv]iewer){_GAP}"
     rf"(?P<rules>{_TOKEN}(?:{_CONNECTOR}{_TOKEN})*)"
 )
 #: A rule or a section, with its document or without.
@@ -58,10 +61,12 @@ def numbered() -> dict[str, dict[str, str]]:
     )
     http = re.findall(r"^(?:- \*\*|\| )([WBC]-?\d+)\b.*?(?=( \[planned\])|$)", HTTP.read_text(), re.MULTILINE)
     trust = re.findall(r"\b([A-Z]-\d+)(?:, ([A-Z]-\d+))? \[(built|planned|stated)\b", TRUST.read_text())
+    viewer = re.findall(r"^- (U-\d+)\b.*?(?=( \[planned\])|$)", VIEWER.read_text(), re.MULTILINE)
     return {
         "strategies": {name: "built" for found in strategies for name in found if name},
         "http": {name: "planned" if mark else "built" for name, mark in http},
         "trust": {name: state for first, second, state in trust for name in (first, second) if name},
+        "viewer": {name: "planned" if mark else "built" for name, mark in viewer},
         "design": {},
         "style": {},
     }

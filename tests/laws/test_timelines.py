@@ -1,4 +1,7 @@
-"""What a timeline says by arithmetic is what the library says, at every version of random histories."""
+"""What a timeline says by arithmetic is what the library says, at every version of random histories.
+
+Source: viewer U-45, U-49.
+"""
 
 import random
 from itertools import pairwise

@@ -1,4 +1,7 @@
-"""Try memory configs over HTTP, and follow a verification."""
+"""Try memory configs over HTTP, and follow a verification.
+
+Source: viewer U-17, U-43, U-44.
+"""
 
 import asyncio
 import json

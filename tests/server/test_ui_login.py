@@ -1,4 +1,7 @@
-"""A login in a browser: a cookie that may only read, and nothing that a page of another origin could use."""
+"""A login in a browser: a cookie that may only read, and nothing that a page of another origin could use.
+
+Source: viewer U-40, U-41, U-42, U-51.
+"""
 
 import base64
 import json

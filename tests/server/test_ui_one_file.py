@@ -1,4 +1,7 @@
-"""The one file: it runs only its own script, reaches nothing, and gives the export back, whatever the session says."""
+"""The one file: it runs only its own script, reaches nothing, and gives the export back, whatever the session says.
+
+Source: viewer U-7, U-33, U-38.
+"""
 
 import gzip
 import io

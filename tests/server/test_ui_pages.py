@@ -1,4 +1,7 @@
-"""The page of the viewer: open to everybody, since it holds nothing, and allowed to run only its own script."""
+"""The page of the viewer: open to everybody, since it holds nothing, and allowed to run only its own script.
+
+Source: viewer U-36, U-42; the same two files are in the one file (viewer U-7).
+"""
 
 import re
 from collections.abc import Iterator

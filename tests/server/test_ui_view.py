@@ -1,4 +1,7 @@
-"""`memory-ledger view`: a service that only reads, for the browser that has its one-time key."""
+"""`memory-ledger view`: a service that only reads, for the browser that has its one-time key.
+
+Source: viewer U-39, U-46, U-51.
+"""
 
 import re
 import signal

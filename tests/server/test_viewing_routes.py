@@ -1,4 +1,7 @@
-"""The routes that the viewer reads a session by, over HTTP: the answers of the library, with tags and refusals."""
+"""The routes that the viewer reads a session by, over HTTP: the answers of the library, with tags and refusals.
+
+Source: viewer U-44.
+"""
 
 import asyncio
 from collections.abc import Iterator

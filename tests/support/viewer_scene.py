@@ -55,6 +55,7 @@ async def _fill(ledger: MemoryLedger) -> None:
         await ledger.add_tool_call("trip", "search", {"query": f"museums day {day}"}, tool_call_id=f"c{day}")
         await ledger.add_tool_result("trip", "search", f"museum {day}: opens at 9, {day} euros", tool_call_id=f"c{day}")
         if day % 4 == 0:
+            await ledger.settle()
             await ledger.get_context("trip", record=True)
         await ledger.add_assistant_message("trip", f"Museum {day} opens at nine and costs {day} euros on day {day}.")
     state = await ledger.get_state("trip")

@@ -1,4 +1,4 @@
-"""No screen breaks a rule of WCAG 2.2 AA that a program can check, in light and dark (viewer U-30)."""
+"""No screen breaks a rule of WCAG 2.2 AA that a program can check, in light and dark (viewer U-30, U-31, U-47)."""
 
 from typing import Literal
 

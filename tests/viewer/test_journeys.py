@@ -1,4 +1,4 @@
-"""Each question of the viewer is answered in at most three actions (viewer U-1, U-48)."""
+"""Each question of the viewer is answered in at most three actions (viewer U-1, U-14, U-15, U-48)."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -133,7 +133,7 @@ def test_what_if_recall_at_2000_tokens(reader: Reader) -> None:
 
         def by_keyboard(act: Actions) -> None:
             act.press("w")
-            reader.page.wait_for_function("document.activeElement.id === 'try'")
+            reader.page.wait_for_function("() => document.activeElement.id === 'try'")
             act.press("Enter")
 
         reader.do(by_mouse, by_keyboard)

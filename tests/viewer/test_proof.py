@@ -1,4 +1,4 @@
-"""A changed byte is named by the browser's own check (viewer U-20, U-52)."""
+"""A changed byte is named by the browser's own check (viewer U-20, U-33, U-52)."""
 
 import re
 from base64 import b64decode, b64encode

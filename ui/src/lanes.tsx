@@ -109,6 +109,7 @@ export function Raster() {
 }
 
 function Cursor() {
+  tick.value;
   const known = columns.value;
   if (!known?.version) return null;
   return <div class="cursor" style={{ left: `${(100 * (version.value - 0.5)) / known.version}%` }} />;
@@ -234,6 +235,7 @@ export function nearest(versions: number[], at: number, way: -1 | 1): number | n
 }
 
 function Live() {
+  tick.value;
   const known = columns.value;
   if (!known) return null;
   const live = version.value >= known.version;

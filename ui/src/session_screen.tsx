@@ -180,6 +180,7 @@ export function SessionScreen() {
 }
 
 function Head() {
+  tick.value;
   const key = session.value;
   const known = columns.value;
   const at = version.value;
@@ -187,6 +188,9 @@ function Head() {
   const { word, ok } = verdictWord();
   return (
     <header class="session-head">
+      <p class="print-address">
+        {new URL(address({ ...place.value, v: at || null }), location.href).href} · version {at} · {word}
+      </p>
       {!inFile && (
         <a class="back" href={address(sessions)} onClick={(event) => link(event, sessions)} aria-label="All sessions">
           ‹

@@ -3198,6 +3198,7 @@
     ] });
   }
   function Cursor() {
+    tick.value;
     const known = columns.value;
     if (!known?.version) return null;
     return /* @__PURE__ */ a4("div", { class: "cursor", style: { left: `${100 * (version.value - 0.5) / known.version}%` } });
@@ -3303,6 +3304,7 @@
     return found ?? null;
   }
   function Live() {
+    tick.value;
     const known = columns.value;
     if (!known) return null;
     const live = version.value >= known.version;
@@ -4487,12 +4489,20 @@
     ] });
   }
   function Head() {
+    tick.value;
     const key = session.value;
     const known = columns.value;
     const at = version.value;
     const sessions = elsewhere("sessions");
     const { word, ok } = verdictWord();
     return /* @__PURE__ */ a4("header", { class: "session-head", children: [
+      /* @__PURE__ */ a4("p", { class: "print-address", children: [
+        new URL(address({ ...place.value, v: at || null }), location.href).href,
+        " · version ",
+        at,
+        " · ",
+        word
+      ] }),
       !inFile && /* @__PURE__ */ a4("a", { class: "back", href: address(sessions), onClick: (event) => link(event, sessions), "aria-label": "All sessions", children: "‹" }),
       /* @__PURE__ */ a4("h1", { children: /* @__PURE__ */ a4("bdi", { children: key?.id }) }),
       known && /* @__PURE__ */ a4($, { children: [
