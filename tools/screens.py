@@ -1,4 +1,4 @@
-"""Take the pictures of the viewer in docs/figures/ from the example transcript: ``python -m tools.screens``.
+"""Take the pictures of the viewer in docs/screens/ from the example transcript: ``python -m tools.screens``.
 
 It needs a Chromium. A test checks that the pages show what it makes.
 """
@@ -15,7 +15,7 @@ from tests.server.conftest import running
 from tests.support.viewer_scene import ledger_of, on_loop
 from tools.rasters import ROOT
 
-TARGET: Final = ROOT / "docs" / "figures"
+TARGET: Final = ROOT / "docs" / "screens"
 #: Name → address, width, height, colours.
 SCREENS: Final = {
     "viewer": ("session?id=coding-agent&v=140&sel=e60", 1280, 800, "light"),

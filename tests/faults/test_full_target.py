@@ -59,7 +59,7 @@ async def write(target, chunks):
             file.write(chunk)
     return 0, 0
 
-import_export._write = write
+import_export.write_file = write
 main()
 """
 

@@ -50,11 +50,11 @@ def test_the_pages_have_the_pictures_and_every_key() -> None:
     """viewer U-53, U-54."""
     page = (ROOT / "docs" / "viewer.md").read_text()
     shown = {
-        name for name in SCREENS if (ROOT / "docs" / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        name for name in SCREENS if (ROOT / "docs" / "screens" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     }
     assert shown == SCREENS.keys()
-    assert "figures/viewer.png" in page
-    assert "docs/figures/viewer.png" in (ROOT / "README.md").read_text()
+    assert "screens/viewer.png" in page
+    assert "docs/screens/viewer.png" in (ROOT / "README.md").read_text()
     keys = re.findall(r'keys: \["([^"]+)"\]', (ROOT / "ui" / "src" / "session_screen.tsx").read_text())
     names = {"ArrowLeft": "←", "ArrowRight": "→", "Escape": "Esc"}
     assert len(keys) == 21
