@@ -24,8 +24,11 @@ async def fate_of(handle: NamespaceHandle, stream: Stream, state: SessionState, 
     if record.status == "not_yet":
         sentence = f"Not added yet at version {state.version}: it comes at version {record.version}."
         return EntryFate(status="not_yet", version=record.version, sentence=sentence)
-    if record.status == "active" or record.left_version is None:
-        return await _shown_or_hidden(handle, stream, state, record)
+    active = record.status == "active" or record.left_version is None
+    if active or (record.status == "covered" and state.config.window.type == "recall"):
+        shown = await _shown(handle, stream, state, record)
+        if shown is not None or active:
+            return shown or await _hidden(handle, stream, state)
     versions = ((record.left_version, record.left_version),)
     (event,) = map(decode, await handle.services.store.events.read_versions(stream, versions))
     if isinstance(event.payload, CompactionCompleted):
@@ -38,16 +41,19 @@ async def fate_of(handle: NamespaceHandle, stream: Stream, state: SessionState, 
     )
 
 
-async def _shown_or_hidden(
-    handle: NamespaceHandle, stream: Stream, state: SessionState, record: EntryRecord
-) -> EntryFate:
+async def _shown(handle: NamespaceHandle, stream: Stream, state: SessionState, record: EntryRecord) -> EntryFate | None:
+    """Return what says that the entry is shown, if it is: a search may bring back a covered one, too."""
     context, _ = await shown_at(handle, stream, state)
     recalled = dict(context.window.recalled)
     entry = next((entry for entry in context.entries if entry.version == record.version), None)
-    if entry is not None:
-        part = part_of(entry, recalled, context.current_turn, context.config.preserved).replace("_", " ")
-        sentence = f"In the window at version {state.version}, as part of: {part}."
-        return EntryFate(status="shown", version=record.version, sentence=sentence)
+    if entry is None:
+        return None
+    part = part_of(entry, recalled, context.current_turn, context.config.preserved).replace("_", " ")
+    sentence = f"In the window at version {state.version}, as part of: {part}."
+    return EntryFate(status="shown", version=record.version, sentence=sentence)
+
+
+async def _hidden(handle: NamespaceHandle, stream: Stream, state: SessionState) -> EntryFate:
     changed = await handle.services.store.events.find_newest(stream, ConfigChanged.type, until=state.version)
     at, strategy = max(changed, state.life), state.config.window.type
     sentence = f"Active, but the window {strategy!r} of the config of version {at} does not show it."

@@ -10,6 +10,7 @@ from ledger.errors import EntryNotFound, InvalidInput, VersionNotFound
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
+from projections.ranges import contains
 from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over
 from tests.support.planted_marks import CONFIGS, live
@@ -160,3 +161,25 @@ async def nothing(*args: Any, **options: Any) -> dict[int, Any]:
 
 async def no_versions(*args: Any, **options: Any) -> list[int]:
     return []
+
+
+async def test_a_covered_entry_that_a_search_brought_back_is_in_the_window() -> None:
+    """viewer U-14: one cause, and it is that the model is shown it."""
+    config = {
+        "window": {"type": "recall", "max_tokens": 80},
+        "compactions": [{"type": "token_threshold", "max_tokens": 60, "recent_window": 2, "max_summary_tokens": 20}],
+    }
+    ledger = ledger_over(InMemoryStore(), config=config)
+    await ledger.add_entries("s", [{"role": "user", "content": "The peacock lives in the museum", "entry_id": "m"}])
+    for at in range(12):
+        await ledger.add_assistant_message("s", f"Something else, number {at}, about nothing in particular.")
+        await ledger.settle()
+    await ledger.add_user_message("s", "Where does the peacock live?")
+    await ledger.settle()
+    version = (await ledger.get_state("s")).version
+    window = await ledger.get_window("s", version=version)
+    found = await ledger.get_entry("s", entry_id="m", version=version)
+    assert found.status == "covered"
+    assert contains(window.recalled, found.version)
+    assert found.fate is not None
+    assert (found.fate.status, "recalled" in found.fate.sentence) == ("shown", True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.cli.import_export import _import_one
+from ledger.cli.import_export import import_one
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.importers import documents
 from ledger.memory import MemoryLedger
@@ -31,7 +31,7 @@ def take_in(ledger: MemoryLedger, tmp_path: Path) -> TakeIn:
 
     async def import_(source: bytes | str) -> int:
         name = source if isinstance(source, str) else _file(tmp_path, source)
-        return (await _import_one(ledger, name, None, None, lambda done, total: None)).entries
+        return (await import_one(ledger, name, None, None, lambda done, total: None)).entries
 
     return import_
 
@@ -260,7 +260,7 @@ async def test_a_file_that_fails_in_the_middle_is_refused(refused: Refused) -> N
 async def test_a_session_name_for_a_file_of_several_is_refused(ledger: MemoryLedger) -> None:
     several = str(SAMPLES / "openai_trajectories.json")
     with pytest.raises(InvalidInput, match="holds several sessions; give no session name"):
-        await _import_one(ledger, several, "one", None, lambda done, total: None)
+        await import_one(ledger, several, "one", None, lambda done, total: None)
     assert await ledger.list_sessions() == []
 
 
