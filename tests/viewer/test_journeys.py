@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.server.conftest import Running
-from tests.support.viewer_scene import ledger_of, on_loop
 from tests.viewer.conftest import Watched, watch
 
 
@@ -209,37 +208,6 @@ def test_a_link_reloads_to_the_same_and_back_undoes(watched: Watched) -> None:
     page.go_back()
     expect(page.locator("#tab-transcript")).to_have_attribute("aria-selected", "true")
     assert "v=30" in page.url
-
-
-def test_every_version_shows_what_the_library_says(watched: Watched, viewed: Running) -> None:
-    """viewer U-49: the window's entries and tokens, and the fate of each row."""
-    ledger = ledger_of(viewed)
-    newest = on_loop(viewed, ledger.get_state("trip")).version
-    page = watched.open("session?id=trip&v=1", ".slider")
-    names = {"active": {"in the window", "active, not shown"}, "covered": {"behind a summary"}, "removed": {"removed"}}
-    for version in range(2, newest + 1):
-        page.evaluate(_SLIDE, version)
-        window = on_loop(viewed, ledger.get_window("trip", version=version))
-        shown = {at for first, last in window.shown for at in range(first, last + 1)}
-        page.wait_for_function(_WINDOW_THERE, arg=[version, f"{window.tokens:,}"])
-        rows = {int(at): fate for at, fate in page.evaluate(_ROWS)}
-        history = on_loop(viewed, ledger.get_history("trip", version=version))
-        for past in history.entries:
-            if past.version in rows:
-                assert rows[past.version] in names[past.status], (version, past.version)
-                assert (rows[past.version] == "in the window") == (past.version in shown), (version, past.version)
-
-
-_SLIDE = """(version) => {
-  const slider = document.querySelector('input[type=range]');
-  slider.value = version;
-  slider.dispatchEvent(new Event('input', { bubbles: true }));
-}"""
-_WINDOW_THERE = """([version, tokens]) =>
-  document.querySelector('.where').textContent.includes(`v${version}/`) &&
-  document.querySelector('.budget-total b').textContent === tokens"""
-_ROWS = """() => [...document.querySelectorAll('.row')].map((row) =>
-  [row.querySelector('.cell-version').textContent, row.querySelector('.cell-fate .sr').textContent])"""
 
 
 def _scroll_to_top(page: Page) -> None:

@@ -53,7 +53,7 @@ export function BudgetBar() {
   const whole = Math.max(total, limit ?? 0, 1);
   const free = limit === null ? 0 : Math.max(0, limit - total);
   return (
-    <div class="budget" aria-label="Tokens of the window">
+    <div class="budget" role="group" aria-label="Tokens of the window" aria-busy={exact === null}>
       <p class="budget-total">
         <b>{count(total)}</b>
         {limit !== null ? ` / ${count(limit)} tokens` : " tokens, no limit"}

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { go, place } from "./address";
 import type { Derived, EntryRecord, SummaryNode, SummaryRecord } from "./api";
 import { written } from "./columns";
-import { columns, failed, preview, previewed, rangesAt, session, source, version, wantPreviews } from "./session_store";
+import { columns, failed, fateAt, preview, previewed, session, source, version, wantPreviews } from "./session_store";
 import { Json, save, Text } from "./text";
 import { selectedVersion } from "./transcript";
 import { count, FATES, plural, speaker, when } from "./words";
@@ -119,7 +119,7 @@ function Why({ row, found }: { row: number; found: EntryRecord | null }) {
     if (asked) document.getElementById("why")?.focus();
   }, [asked]);
   if (!known) return null;
-  const fate = known.added[row] > at ? null : known.fate(row, at, rangesAt(at));
+  const fate = known.added[row] > at ? null : fateAt(known, row, at);
   const cause = known.leavingOf(row, at);
   const sentence =
     found?.fate?.sentence ??

@@ -2,7 +2,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { place } from "./address";
 import type { EntryRow, Family, Me, ModelCall, ModelCalls, Ranges, Window } from "./api";
-import { Columns } from "./columns";
+import { Columns, contains, type Fate } from "./columns";
 import { FileSource } from "./source_file";
 import { Refused, ServiceSource, type SessionKey, type Source } from "./source";
 
@@ -40,6 +40,13 @@ export function rangesAt(at: number): Ranges | null {
   const call = callAt(at);
   // what came after the call is taken for shown until the window of the version arrives
   return call ? (call.version < at ? [...call.shown, [call.version + 1, at]] : call.shown) : null;
+}
+
+/** What became of a row by a version; a search may bring a covered one back into the window. */
+export function fateAt(known: Columns, row: number, at: number): Fate {
+  const exact = shownWindow.value?.version === at ? shownWindow.value : null;
+  if (exact && known.added[row] <= at && contains(exact.shown, known.added[row])) return "shown";
+  return known.fate(row, at, rangesAt(at));
 }
 
 export function callAt(at: number): ModelCall | null {

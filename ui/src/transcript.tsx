@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { go, place } from "./address";
 import { chosenPart, partOf } from "./budget_bar";
 import type { Columns } from "./columns";
-import { columns, preview, previewed, rangesAt, session, shownWindow, tick, version, wantPreviews } from "./session_store";
+import { columns, fateAt, preview, previewed, session, shownWindow, tick, version, wantPreviews } from "./session_store";
 import { hiddenIn, Line } from "./text";
 import { count, FATES, speaker } from "./words";
 
@@ -25,13 +25,12 @@ export const listed = computed<{ rows: Uint32Array | null; size: number }>(() =>
   const part = chosenPart.value;
   const found = foundVersions.value;
   if (!onlyWindow.value && !onlyChanged.value && part === null && found === null) return { rows: null, size: there };
-  const shown = rangesAt(at);
   const recalled = shownWindow.value?.version === at ? shownWindow.value.recalled : [];
   const wanted = found && new Set(found);
   const rows = new Uint32Array(there);
   let size = 0;
   for (let row = 0; row < there; row++) {
-    const inside = known.left[row] > at && known.fate(row, at, shown) === "shown";
+    const inside = fateAt(known, row, at) === "shown";
     if (onlyWindow.value && !inside) continue;
     if (part !== null && !(inside && partOf(known, row, recalled) === part)) continue;
     if (onlyChanged.value && !changedBy(known, row, at)) continue;
@@ -119,9 +118,8 @@ export function Transcript() {
   }, [known, first, last, listed.value, known?.version]);
 
   if (!known) return null;
-  const shown = rangesAt(at);
   const lines = [];
-  for (let i = first; i < last; i++) lines.push(<Row key={rowAt(i)} known={known} row={rowAt(i)} index={i} at={at} shown={shown} chosen={chosen} />);
+  for (let i = first; i < last; i++) lines.push(<Row key={rowAt(i)} known={known} row={rowAt(i)} index={i} at={at} chosen={chosen} />);
   return (
     <section class="transcript" aria-label="Transcript">
       <Filters size={size} there={known.countAt(at)} />
@@ -148,13 +146,12 @@ interface RowProps {
   row: number;
   index: number;
   at: number;
-  shown: [number, number][] | null;
   chosen: number | null;
 }
 
-function Row({ known, row, index, at, shown, chosen }: RowProps) {
+function Row({ known, row, index, at, chosen }: RowProps) {
   const added = known.added[row];
-  const fate = known.fate(row, at, shown);
+  const fate = fateAt(known, row, at);
   const said = speaker(known.kindOf(row), known.roleOf(row));
   const text = preview(row);
   const hidden = text ? hiddenIn(text.preview).length : 0;

@@ -1900,6 +1900,11 @@
     const call = callAt(at);
     return call ? call.version < at ? [...call.shown, [call.version + 1, at]] : call.shown : null;
   }
+  function fateAt(known, row, at) {
+    const exact = shownWindow.value?.version === at ? shownWindow.value : null;
+    if (exact && known.added[row] <= at && contains(exact.shown, known.added[row])) return "shown";
+    return known.fate(row, at, rangesAt(at));
+  }
   function callAt(at) {
     const known = calls.value;
     let low = 0;
@@ -2248,7 +2253,7 @@
     const total = exact ? exact.tokens : [...found.values()].reduce((sum, each) => sum + each, 0);
     const whole2 = Math.max(total, limit ?? 0, 1);
     const free = limit === null ? 0 : Math.max(0, limit - total);
-    return /* @__PURE__ */ a4("div", { class: "budget", "aria-label": "Tokens of the window", children: [
+    return /* @__PURE__ */ a4("div", { class: "budget", role: "group", "aria-label": "Tokens of the window", "aria-busy": exact === null, children: [
       /* @__PURE__ */ a4("p", { class: "budget-total", children: [
         /* @__PURE__ */ a4("b", { children: count(total) }),
         limit !== null ? ` / ${count(limit)} tokens` : " tokens, no limit",
@@ -2300,13 +2305,12 @@
     const part = chosenPart.value;
     const found = foundVersions.value;
     if (!onlyWindow.value && !onlyChanged.value && part === null && found === null) return { rows: null, size: there };
-    const shown = rangesAt(at);
     const recalled = shownWindow.value?.version === at ? shownWindow.value.recalled : [];
     const wanted = found && new Set(found);
     const rows = new Uint32Array(there);
     let size = 0;
     for (let row = 0; row < there; row++) {
-      const inside = known.left[row] > at && known.fate(row, at, shown) === "shown";
+      const inside = fateAt(known, row, at) === "shown";
       if (onlyWindow.value && !inside) continue;
       if (part !== null && !(inside && partOf(known, row, recalled) === part)) continue;
       if (onlyChanged.value && !changedBy(known, row, at)) continue;
@@ -2381,9 +2385,8 @@
       else for (let i4 = first; i4 < last; i4++) wantPreviews(rows[i4], rows[i4]);
     }, [known, first, last, listed.value, known?.version]);
     if (!known) return null;
-    const shown = rangesAt(at);
     const lines = [];
-    for (let i4 = first; i4 < last; i4++) lines.push(/* @__PURE__ */ a4(Row, { known, row: rowAt(i4), index: i4, at, shown, chosen }, rowAt(i4)));
+    for (let i4 = first; i4 < last; i4++) lines.push(/* @__PURE__ */ a4(Row, { known, row: rowAt(i4), index: i4, at, chosen }, rowAt(i4)));
     return /* @__PURE__ */ a4("section", { class: "transcript", "aria-label": "Transcript", children: [
       /* @__PURE__ */ a4(Filters, { size, there: known.countAt(at) }),
       /* @__PURE__ */ a4(
@@ -2402,9 +2405,9 @@
       size === 0 && /* @__PURE__ */ a4("p", { class: "empty", children: "No entry matches. Clear the filters, or go to another version." })
     ] });
   }
-  function Row({ known, row, index, at, shown, chosen }) {
+  function Row({ known, row, index, at, chosen }) {
     const added = known.added[row];
-    const fate = known.fate(row, at, shown);
+    const fate = fateAt(known, row, at);
     const said2 = speaker(known.kindOf(row), known.roleOf(row));
     const text = preview(row);
     const hidden = text ? hiddenIn(text.preview).length : 0;
@@ -2570,7 +2573,7 @@
       if (asked3) document.getElementById("why")?.focus();
     }, [asked3]);
     if (!known) return null;
-    const fate = known.added[row] > at ? null : known.fate(row, at, rangesAt(at));
+    const fate = known.added[row] > at ? null : fateAt(known, row, at);
     const cause = known.leavingOf(row, at);
     const sentence = found?.fate?.sentence ?? (fate === null ? `Not added yet: it comes at version ${known.added[row]}.` : `${capital(FATES[fate].name)}. ${FATES[fate].means}`);
     return /* @__PURE__ */ a4("div", { class: `why fate-${fate ?? "none"}`, id: "why", tabIndex: -1, "aria-label": "Why", role: "group", children: [
