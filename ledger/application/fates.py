@@ -29,6 +29,7 @@ async def fate_of(handle: NamespaceHandle, stream: Stream, state: SessionState, 
         shown = await _shown(handle, stream, state, record)
         if shown is not None or active:
             return shown or await _hidden(handle, stream, state)
+    assert record.left_version is not None, "it is not active"
     versions = ((record.left_version, record.left_version),)
     (event,) = map(decode, await handle.services.store.events.read_versions(stream, versions))
     if isinstance(event.payload, CompactionCompleted):
