@@ -39,11 +39,11 @@ class Watched:
         return self.page
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """The Chromium of this machine; without one these tests are skipped, but not in CI.
 
-    It is closed with the package: while it runs, no other test of the process may run an event loop.
+    It is closed with each file: while it runs, no other test of the process may run an event loop.
     """
     found = os.environ.get("MEMORY_LEDGER_TEST_BROWSER") or next(filter(None, map(shutil.which, _NAMES)), None)
     if found is None:
@@ -57,14 +57,14 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def viewed() -> Iterator[Running]:
     """The service of the scene."""
     with viewed_service() as service:
         yield service
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def one_file(viewed: Running, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The session ``trip`` as one file."""
     path = tmp_path_factory.mktemp("viewer") / "trip.html"
