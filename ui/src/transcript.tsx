@@ -150,6 +150,9 @@ interface RowProps {
 }
 
 function Row({ known, row, index, at, chosen }: RowProps) {
+  // a component that reads signals is drawn again for these alone, and for its own properties
+  previewed.value;
+  tick.value;
   const added = known.added[row];
   const fate = fateAt(known, row, at);
   const said = speaker(known.kindOf(row), known.roleOf(row));

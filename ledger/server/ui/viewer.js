@@ -2406,6 +2406,8 @@
     ] });
   }
   function Row({ known, row, index, at, chosen }) {
+    previewed.value;
+    tick.value;
     const added = known.added[row];
     const fate = fateAt(known, row, at);
     const said2 = speaker(known.kindOf(row), known.roleOf(row));
