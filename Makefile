@@ -88,8 +88,9 @@ schema: $(STAMP) ## dump the schema that the migrations make, into migrations/sc
 sync-stub: $(STAMP) ## write ledger/sync.pyi, the signatures of SyncMemoryLedger, from MemoryLedger
 	$(BIN)/python -m tools.generate_sync_stub
 
-lock: $(STAMP) ## pin the newest versions that fit, with hashes
-	$(PIN) --upgrade --all-extras --group dev --output-file requirements.lock pyproject.toml
+lock: $(STAMP) ## pin the newest versions that fit, with hashes; the Claude SDK's wheel holds 160 MB of binary
+	$(PIN) --upgrade --all-extras --group dev --no-emit-package claude-agent-sdk \
+		--output-file requirements.lock pyproject.toml
 	$(MAKE) lock-image
 
 lock-image: $(STAMP) ## of those, pin what the image of the service is made with

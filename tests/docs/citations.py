@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 ROOT = Path(__file__).parents[2]
 SPEC = ROOT / "docs" / "spec"
-STRATEGIES, HTTP, TRUST, VIEWER = (
-    SPEC / f"{name}.md" for name in ("strategies", "working-memory-http", "trust", "viewer")
+STRATEGIES, HTTP, TRUST, VIEWER, ADAPTERS = (
+    SPEC / f"{name}.md" for name in ("strategies", "working-memory-http", "trust", "viewer", "adapters")
 )
 #: The word of a citation → its page.
 PAGES: Final = {
@@ -20,12 +20,14 @@ PAGES: Final = {
     "http": HTTP,
     "trust": TRUST,
     "viewer": VIEWER,
+    "adapters": ADAPTERS,
     "design": SPEC / "design.md",
     "style": SPEC / "style.md",
 }
 #: A name that says its document by itself.
 UNIQUE: Final = r"(?:R-(?:[A-Z]{2,3}|00\d)(?:-\d+)?|V-(?:[A-Z]{2,3}|00\d)-\d+|LAW-\d+)"
-_PLAIN: Final = r"(?:[AD-FHIK-NPR-W]-[1-9]\d{0,2}|[BC][1-9]\d?)"
+_OF_ADAPTERS: Final = r"(?:AD|OA|LG|CL|MC|IN|LF|PY|GA|LC)-[1-9]\d?"
+_PLAIN: Final = rf"(?:{_OF_ADAPTERS}|[AD-FHIK-NPR-W]-[1-9]\d{{0,2}}|[BC][1-9]\d?)"
 _NAMED: Final = rf"(?<![\w-])(?:{UNIQUE}|{_PLAIN})(?![\w-])"
 _TOKEN: Final = rf"(?<![\w-])(?:{_PLAIN}(?![\w-])|§\d+(?:\.\d+|a)?)"
 _ANY_CITATION: Final = re.compile(rf"{UNIQUE}|{_TOKEN}")
@@ -35,7 +37,7 @@ _CONNECTOR: Final = rf"(?:,{_GAP}(?:(?:and|or){_GAP})?|{_GAP}(?:and|or|to|…){_
 _BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 #: One document and a list of its rules or sections.
 LIST: Final = re.compile(
-    rf"\b(?P<document>[Tt]rust|[Hh]ttp|[Dd]esign|[Ss]trategies|[Ss]tyle|[Vv]iewer){_GAP}"
+    rf"\b(?P<document>[Tt]rust|[Hh]ttp|[Dd]esign|[Ss]trategies|[Ss]tyle|[Vv]iewer|[Aa]dapters){_GAP}"
     rf"(?P<rules>{_TOKEN}(?:{_CONNECTOR}{_TOKEN})*)"
 )
 #: A rule or a section, with its document or without.
@@ -62,11 +64,13 @@ def numbered() -> dict[str, dict[str, str]]:
     http = re.findall(r"^(?:- \*\*|\| )([WBC]-?\d+)\b.*?(?=( \[planned\])|$)", HTTP.read_text(), re.MULTILINE)
     trust = re.findall(r"\b([A-Z]-\d+)(?:, ([A-Z]-\d+))? \[(built|planned|stated)\b", TRUST.read_text())
     viewer = re.findall(r"^- (U-\d+)\b.*?(?=( \[planned\])|$)", VIEWER.read_text(), re.MULTILINE)
+    adapters = re.findall(rf"(?:\*\*|^\| )({_OF_ADAPTERS})\b( \[planned\])?", ADAPTERS.read_text(), re.MULTILINE)
     return {
         "strategies": {name: "built" for found in strategies for name in found if name},
         "http": {name: "planned" if mark else "built" for name, mark in http},
         "trust": {name: state for first, second, state in trust for name in (first, second) if name},
         "viewer": {name: "planned" if mark else "built" for name, mark in viewer},
+        "adapters": {name: "planned" if mark else "built" for name, mark in adapters},
         "design": {},
         "style": {},
     }
