@@ -118,10 +118,13 @@ async function readCalls(key: SessionKey, stop: AbortSignal): Promise<void> {
   const turns = columns.peek()?.turns ?? [];
   try {
     if (turns.length > ALL_CALLS) {
-      for (const place of spread(SAMPLES)) {
-        const after = Math.max(0, turns[Math.floor(place * turns.length)] - 1);
-        if (calls.peek().some((each) => each.version > after && each.version <= after + 2)) continue;
-        addCalls((await source.windows(key, after, 1, stop)).calls);
+      for (const places of spread(SAMPLES)) {
+        const found: ModelCall[] = [];
+        for (const place of places) {
+          const after = Math.max(0, turns[Math.floor(place * turns.length)] - 1);
+          found.push(...(await source.windows(key, after, 1, stop)).calls);
+        }
+        addCalls(found); // each drawing of the raster costs more than a request
       }
       return;
     }
@@ -141,12 +144,10 @@ function addCalls(found: ModelCall[]): void {
   calls.value = [...known.values()].sort((a, b) => a.version - b.version);
 }
 
-/** Numbers from 0 to 1, the far apart ones first, so that a picture is coarse at once and fine later. */
-function* spread(count: number): Iterable<number> {
-  yield 0.9999;
-  for (let step = 1; step < count; step *= 2) {
-    for (let i = 0; i < step; i++) yield (i + 0.5) / step;
-  }
+/** Numbers from 0 to 1, each group between those before, so that a picture is coarse at once and fine later. */
+function* spread(count: number): Iterable<number[]> {
+  yield [0.9999];
+  for (let step = 1; step < count; step *= 2) yield Array.from({ length: step }, (_, i) => (i + 0.5) / step);
 }
 
 let growing = false;
@@ -199,31 +200,29 @@ effect(() => {
 });
 }
 
-// One request for the window is in flight, and the newest version wins.
-let asking: { version: number; stop: AbortController } | null = null;
-let next: number | null = null;
+// One request for the window is in flight, at most one in a while, and the newest version wins: a drawn slider must not
+// keep the service busier than the page.
+const PAUSE_MS = 100;
+let asking = false;
 
 function askWindow(key: SessionKey, at: number): void {
-  if (asking) {
-    next = at;
-    return;
-  }
-  const stop = new AbortController();
-  asking = { version: at, stop };
+  if (asking) return; // it looks for the newest version when it ends
+  asking = true;
+  const pause = new Promise((done) => setTimeout(done, PAUSE_MS));
   source
-    .window(key, at, 0, stop.signal)
+    .window(key, at, 0)
     .then((found) => {
-      if (session.peek()?.id === key.id && version.peek() === at) shownWindow.value = found;
+      if (same(session.peek(), key) && version.peek() === at) shownWindow.value = found;
     }, failed)
+    .then(() => (version.peek() === at ? null : pause))
     .finally(() => {
-      asking = null;
-      const after = next;
-      next = null;
+      asking = false;
       const now = session.peek();
-      if (after !== null && now && version.peek() === after) askWindow(now, after);
-      else if (now && version.peek() !== at && version.peek()) askWindow(now, version.peek());
+      if (now && version.peek() && !(same(now, key) && version.peek() === at)) askWindow(now, version.peek());
     });
 }
+
+const same = (one: SessionKey | null, other: SessionKey) => JSON.stringify(one) === JSON.stringify(other);
 
 // Previews of rows, in pages; those not looked at for longest are dropped.
 const PAGE = 100;

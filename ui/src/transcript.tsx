@@ -71,19 +71,44 @@ export function step(way: 1 | -1): void {
   go({ sel: `e${known.added[rowAt(to)]}` });
 }
 
+/** Where the list is scrolled to: the choice in sight, or without one the newest entries. */
+function placed(top: number, high: number, size: number, chosen: number | null): number {
+  const end = Math.max(0, size * ROW - high);
+  const index = chosen === null ? -1 : indexOfVersion(chosen);
+  if (chosen === null) return end;
+  const row = index * ROW;
+  const seen = index < 0 || (row >= top && row + ROW <= top + high);
+  return Math.min(end, seen ? top : Math.max(0, row - high / 2));
+}
+
 export function Transcript() {
   const scroller = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, high: 600 });
+  const view = useRef({ top: 0, high: 600, of: "" });
+  const [, redraw] = useState(0);
   const known = columns.value;
   const { size } = listed.value;
   const at = version.value;
   previewed.value;
   const chosen = selectedVersion.value;
 
+  const of = `${session.value?.id} ${at} ${size} ${chosen}`;
+  if (known && view.current.of !== of) {
+    // known before the list scrolls, so that a step is drawn once
+    view.current.of = of;
+    view.current.top = placed(view.current.top, view.current.high, size, chosen);
+  }
+
   useLayoutEffect(() => {
     const box = scroller.current;
     if (!box) return;
-    const measure = () => setView({ top: box.scrollTop, high: box.clientHeight });
+    const measure = () => {
+      const now = view.current;
+      const { scrollTop: top, clientHeight: high } = box;
+      if (now.top === top && now.high === high) return;
+      if (now.high !== high) now.of = "";
+      view.current = { ...now, top, high };
+      redraw((before) => before + 1);
+    };
     const observer = new ResizeObserver(measure);
     observer.observe(box);
     box.addEventListener("scroll", measure, { passive: true });
@@ -93,23 +118,12 @@ export function Transcript() {
     };
   }, [known !== null]);
 
-  useEffect(() => {
-    const box = scroller.current;
-    if (!box || chosen === null) return;
-    const index = indexOfVersion(chosen);
-    if (index < 0) return;
-    const top = index * ROW;
-    if (top < box.scrollTop || top + ROW > box.scrollTop + box.clientHeight) box.scrollTop = Math.max(0, top - box.clientHeight / 2);
-  }, [chosen, known, at]);
+  useLayoutEffect(() => {
+    if (scroller.current) scroller.current.scrollTop = view.current.top;
+  }, [known, view.current.of]);
 
-  useEffect(() => {
-    // at a new version without a choice, its newest entries are in sight
-    const box = scroller.current;
-    if (box && chosen === null) box.scrollTop = size * ROW;
-  }, [at, known, size]);
-
-  const first = Math.max(0, Math.floor(view.top / ROW) - 6);
-  const last = Math.min(size, Math.ceil((view.top + view.high) / ROW) + 6);
+  const first = Math.max(0, Math.floor(view.current.top / ROW) - 6);
+  const last = Math.min(size, Math.ceil((view.current.top + view.current.high) / ROW) + 6);
   useEffect(() => {
     if (!known || !size) return;
     const { rows } = listed.peek();
@@ -119,7 +133,8 @@ export function Transcript() {
 
   if (!known) return null;
   const lines = [];
-  for (let i = first; i < last; i++) lines.push(<Row key={rowAt(i)} known={known} row={rowAt(i)} index={i} at={at} chosen={chosen} />);
+  const places = Math.ceil(view.current.high / ROW) + 13; // a row that leaves gives its elements to one that comes
+  for (let i = first; i < last; i++) lines.push(<Row key={i % places} known={known} row={rowAt(i)} index={i} at={at} chosen={chosen} />);
   return (
     <section class="transcript" aria-label="Transcript">
       <Filters size={size} there={known.countAt(at)} />

@@ -1,7 +1,9 @@
 // Numbers, times and fates in words.
 import type { Fate } from "./columns";
 
-export const count = (number: number) => Math.round(number).toLocaleString("en");
+const groups = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+export const count = (number: number) => groups.format(number);
 
 export function plural(number: number, one: string, many = `${one}s`): string {
   return `${count(number)} ${number === 1 ? one : many}`;

@@ -1263,9 +1263,9 @@
       let summary = leaving.summary ? this.byId.get(leaving.summary) : void 0;
       while (summary && summary.endedCause === "folded") {
         const { summary_id, endedVersion } = summary;
-        const next2 = this.summaries.find((each) => each.version === endedVersion && each.folds.includes(summary_id));
-        if (!next2) break;
-        summary = next2;
+        const next = this.summaries.find((each) => each.version === endedVersion && each.folds.includes(summary_id));
+        if (!next) break;
+        summary = next;
       }
       return summary ? summary.endedVersion : 0;
     }
@@ -1969,10 +1969,13 @@
     const turns = columns.peek()?.turns ?? [];
     try {
       if (turns.length > ALL_CALLS) {
-        for (const place2 of spread(SAMPLES)) {
-          const after = Math.max(0, turns[Math.floor(place2 * turns.length)] - 1);
-          if (calls.peek().some((each) => each.version > after && each.version <= after + 2)) continue;
-          addCalls((await source.windows(key, after, 1, stop)).calls);
+        for (const places of spread(SAMPLES)) {
+          const found = [];
+          for (const place2 of places) {
+            const after = Math.max(0, turns[Math.floor(place2 * turns.length)] - 1);
+            found.push(...(await source.windows(key, after, 1, stop)).calls);
+          }
+          addCalls(found);
         }
         return;
       }
@@ -1991,10 +1994,8 @@
     calls.value = [...known.values()].sort((a5, b3) => a5.version - b3.version);
   }
   function* spread(count2) {
-    yield 0.9999;
-    for (let step2 = 1; step2 < count2; step2 *= 2) {
-      for (let i4 = 0; i4 < step2; i4++) yield (i4 + 0.5) / step2;
-    }
+    yield [0.9999];
+    for (let step2 = 1; step2 < count2; step2 *= 2) yield Array.from({ length: step2 }, (_4, i4) => (i4 + 0.5) / step2);
   }
   var growing = false;
   async function grow(key, stop) {
@@ -2040,26 +2041,21 @@
       if (key && at && columns.value && shownWindow.peek()?.version !== at) askWindow(key, at);
     });
   }
-  var asking = null;
-  var next = null;
+  var PAUSE_MS = 100;
+  var asking = false;
   function askWindow(key, at) {
-    if (asking) {
-      next = at;
-      return;
-    }
-    const stop = new AbortController();
-    asking = { version: at, stop };
-    source.window(key, at, 0, stop.signal).then((found) => {
-      if (session.peek()?.id === key.id && version.peek() === at) shownWindow.value = found;
-    }, failed).finally(() => {
-      asking = null;
-      const after = next;
-      next = null;
+    if (asking) return;
+    asking = true;
+    const pause = new Promise((done) => setTimeout(done, PAUSE_MS));
+    source.window(key, at, 0).then((found) => {
+      if (same(session.peek(), key) && version.peek() === at) shownWindow.value = found;
+    }, failed).then(() => version.peek() === at ? null : pause).finally(() => {
+      asking = false;
       const now = session.peek();
-      if (after !== null && now && version.peek() === after) askWindow(now, after);
-      else if (now && version.peek() !== at && version.peek()) askWindow(now, version.peek());
+      if (now && version.peek() && !(same(now, key) && version.peek() === at)) askWindow(now, version.peek());
     });
   }
+  var same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
   var PAGE = 100;
   var PAGES = 60;
   var previews = /* @__PURE__ */ new Map();
@@ -2185,7 +2181,8 @@
   }
 
   // src/words.ts
-  var count = (number) => Math.round(number).toLocaleString("en");
+  var groups = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+  var count = (number) => groups.format(number);
   function plural(number, one, many = `${one}s`) {
     return `${count(number)} ${number === 1 ? one : many}`;
   }
@@ -2344,18 +2341,39 @@
     const to = Math.min(size - 1, Math.max(0, index + way));
     go({ sel: `e${known.added[rowAt(to)]}` });
   }
+  function placed(top, high, size, chosen) {
+    const end = Math.max(0, size * ROW - high);
+    const index = chosen === null ? -1 : indexOfVersion(chosen);
+    if (chosen === null) return end;
+    const row = index * ROW;
+    const seen = index < 0 || row >= top && row + ROW <= top + high;
+    return Math.min(end, seen ? top : Math.max(0, row - high / 2));
+  }
   function Transcript() {
     const scroller = T2(null);
-    const [view, setView] = d2({ top: 0, high: 600 });
+    const view = T2({ top: 0, high: 600, of: "" });
+    const [, redraw] = d2(0);
     const known = columns.value;
     const { size } = listed.value;
     const at = version.value;
     previewed.value;
     const chosen = selectedVersion.value;
+    const of = `${session.value?.id} ${at} ${size} ${chosen}`;
+    if (known && view.current.of !== of) {
+      view.current.of = of;
+      view.current.top = placed(view.current.top, view.current.high, size, chosen);
+    }
     F2(() => {
       const box = scroller.current;
       if (!box) return;
-      const measure = () => setView({ top: box.scrollTop, high: box.clientHeight });
+      const measure = () => {
+        const now = view.current;
+        const { scrollTop: top, clientHeight: high } = box;
+        if (now.top === top && now.high === high) return;
+        if (now.high !== high) now.of = "";
+        view.current = { ...now, top, high };
+        redraw((before) => before + 1);
+      };
       const observer = new ResizeObserver(measure);
       observer.observe(box);
       box.addEventListener("scroll", measure, { passive: true });
@@ -2364,20 +2382,11 @@
         box.removeEventListener("scroll", measure);
       };
     }, [known !== null]);
-    A2(() => {
-      const box = scroller.current;
-      if (!box || chosen === null) return;
-      const index = indexOfVersion(chosen);
-      if (index < 0) return;
-      const top = index * ROW;
-      if (top < box.scrollTop || top + ROW > box.scrollTop + box.clientHeight) box.scrollTop = Math.max(0, top - box.clientHeight / 2);
-    }, [chosen, known, at]);
-    A2(() => {
-      const box = scroller.current;
-      if (box && chosen === null) box.scrollTop = size * ROW;
-    }, [at, known, size]);
-    const first = Math.max(0, Math.floor(view.top / ROW) - 6);
-    const last = Math.min(size, Math.ceil((view.top + view.high) / ROW) + 6);
+    F2(() => {
+      if (scroller.current) scroller.current.scrollTop = view.current.top;
+    }, [known, view.current.of]);
+    const first = Math.max(0, Math.floor(view.current.top / ROW) - 6);
+    const last = Math.min(size, Math.ceil((view.current.top + view.current.high) / ROW) + 6);
     A2(() => {
       if (!known || !size) return;
       const { rows } = listed.peek();
@@ -2386,7 +2395,8 @@
     }, [known, first, last, listed.value, known?.version]);
     if (!known) return null;
     const lines = [];
-    for (let i4 = first; i4 < last; i4++) lines.push(/* @__PURE__ */ a4(Row, { known, row: rowAt(i4), index: i4, at, chosen }, rowAt(i4)));
+    const places = Math.ceil(view.current.high / ROW) + 13;
+    for (let i4 = first; i4 < last; i4++) lines.push(/* @__PURE__ */ a4(Row, { known, row: rowAt(i4), index: i4, at, chosen }, i4 % places));
     return /* @__PURE__ */ a4("section", { class: "transcript", "aria-label": "Transcript", children: [
       /* @__PURE__ */ a4(Filters, { size, there: known.countAt(at) }),
       /* @__PURE__ */ a4(
@@ -2991,7 +3001,7 @@
     const [text, setText] = d2("");
     const [user, setUser] = d2("");
     const [rows, setRows] = d2(null);
-    const [next2, setNext] = d2(null);
+    const [next, setNext] = d2(null);
     const read2 = (offset, known) => source.records({ ns, text: text.trim(), user: user.trim(), offset }).then((found) => {
       setRows([...known, ...found.memories]);
       setNext(found.next);
@@ -3024,7 +3034,7 @@
       rows === null && /* @__PURE__ */ a4("p", { class: "muted", children: "Reading…" }),
       rows?.length === 0 && /* @__PURE__ */ a4("p", { class: "empty", children: "No record matches. Records are facts that a model found in sessions, or that a caller stored." }),
       /* @__PURE__ */ a4("ol", { class: "hits", children: rows?.map((row) => /* @__PURE__ */ a4(Record, { row }, row.id)) }),
-      next2 !== null && rows && /* @__PURE__ */ a4("button", { type: "button", onClick: () => void read2(next2, rows), children: "Show more" })
+      next !== null && rows && /* @__PURE__ */ a4("button", { type: "button", onClick: () => void read2(next, rows), children: "Show more" })
     ] });
   }
   function Record({ row }) {
@@ -3511,7 +3521,7 @@
     ] });
   }
   function Compared({ found }) {
-    const same2 = !found.edited.length && ![found.before, found.after].some((side) => side.only_entries.length || side.only_summaries.length);
+    const same3 = !found.edited.length && ![found.before, found.after].some((side) => side.only_entries.length || side.only_summaries.length);
     return /* @__PURE__ */ a4($, { children: [
       /* @__PURE__ */ a4("table", { class: "numbers", children: [
         /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: [
@@ -3528,7 +3538,7 @@
           /* @__PURE__ */ a4(NumberRow, { name: "cost so far", before: usd(found.before.spent.cost_usd), after: usd(found.after.spent.cost_usd) })
         ] })
       ] }),
-      same2 && /* @__PURE__ */ a4("p", { class: "empty", children: "The model is shown the same on both sides." }),
+      same3 && /* @__PURE__ */ a4("p", { class: "empty", children: "The model is shown the same on both sides." }),
       found.config_changed && /* @__PURE__ */ a4("p", { class: "note", children: "The memory config is not the same on both sides." }),
       found.edited.length > 0 && /* @__PURE__ */ a4($, { children: [
         /* @__PURE__ */ a4("h2", { children: "Edited" }),
@@ -3695,14 +3705,14 @@
   }
 
   // src/forks_tab.tsx
-  var same = (one, id, user) => one.session_id === id && (one.user_id ?? null) === (user ?? null);
+  var same2 = (one, id, user) => one.session_id === id && (one.user_id ?? null) === (user ?? null);
   function ForksTab() {
     const key = session.value;
     const found = family.value;
     const [other, setOther] = d2(null);
     if (!key) return null;
     if (!found) return /* @__PURE__ */ a4("p", { class: "muted", children: "Looking for forks…" });
-    const own = found.members.find((each) => same(each, key.id, key.user));
+    const own = found.members.find((each) => same2(each, key.id, key.user));
     if (found.members.length < 2) {
       return /* @__PURE__ */ a4("section", { "aria-label": "Forks", children: /* @__PURE__ */ a4("p", { class: "empty", children: [
         "This session was not forked, and is not a fork. ",
@@ -3718,7 +3728,7 @@
   }
   function Branch({ member, all, compare: compare2 }) {
     const key = session.value;
-    const here = key !== null && same(member, key.id, key.user);
+    const here = key !== null && same2(member, key.id, key.user);
     const to = elsewhere("session", { id: member.session_id, user: member.user_id, tab: "forks" });
     return /* @__PURE__ */ a4("ul", { class: "tree", children: /* @__PURE__ */ a4("li", { children: [
       here ? /* @__PURE__ */ a4("b", { children: member.session_id }) : /* @__PURE__ */ a4("a", { href: address(to), onClick: (event) => link(event, to), children: member.session_id }),
@@ -4094,13 +4104,13 @@
     const added = more.of === window2 ? more.items : [];
     const items = [...window2.items, ...added];
     const key = session.value;
-    const next2 = () => {
+    const next = () => {
       if (!key) return;
       source.window(key, window2.version, items.length).then((page) => setMore({ of: window2, items: [...added, ...page.items] }), failed);
     };
     return /* @__PURE__ */ a4($, { children: [
       /* @__PURE__ */ a4("ol", { class: "items", children: items.map((item, index) => /* @__PURE__ */ a4(Item, { item }, `${index}:${item.kind}:${item.version}`)) }),
-      items.length < window2.total && /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("button", { type: "button", onClick: next2, children: [
+      items.length < window2.total && /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("button", { type: "button", onClick: next, children: [
         "Show more (",
         count(window2.total - items.length),
         " left)"
@@ -4560,7 +4570,7 @@
         failed(fault);
       }
     };
-    const next2 = (way) => {
+    const next = (way) => {
       if (!found?.length) return;
       const to = (at + way + found.length) % found.length;
       setAt(to);
@@ -4593,8 +4603,8 @@
           ),
           found && /* @__PURE__ */ a4($, { children: [
             /* @__PURE__ */ a4("span", { role: "status", children: found.length ? `${at + 1} of ${count(found.length)}` : "not found" }),
-            /* @__PURE__ */ a4("button", { type: "button", "aria-label": "Match before", onClick: () => next2(-1), disabled: !found.length, children: "↑" }),
-            /* @__PURE__ */ a4("button", { type: "button", "aria-label": "Next match", onClick: () => next2(1), disabled: !found.length, children: "↓" })
+            /* @__PURE__ */ a4("button", { type: "button", "aria-label": "Match before", onClick: () => next(-1), disabled: !found.length, children: "↑" }),
+            /* @__PURE__ */ a4("button", { type: "button", "aria-label": "Next match", onClick: () => next(1), disabled: !found.length, children: "↓" })
           ] })
         ]
       }
