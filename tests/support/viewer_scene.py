@@ -29,7 +29,7 @@ HOSTILE: Final = (
     "[click](javascript:window.hacked=4) javascript:window.hacked=5",
     "</script><script>window.hacked = 6</script><!-- --!>",
     "\x1b[31mred\x1b[0m \x1b]8;;https://evil.example\x07link\x1b]8;;\x07",
-    "\u202egnp.exe\u202c \u2066isolated\u2069 zero\u200bwidth \U000e0041\U000e0042 tags",
+    "\u202egnp.exe\u202c \u2066isolated\u2069 zero\u200bwidth two\r\nlines one\rover \U000e0041\U000e0042 tags",
     '{"__proto__": {"hacked": 7}, "constructor": null} \\u0000 \u2028 \u2029',
     "<base href='https://evil.example/'><meta http-equiv=refresh content='0;url=https://evil.example'>",
     "![x](https://evil.example/y.png) https://evil.example/plain",

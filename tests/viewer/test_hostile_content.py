@@ -69,6 +69,7 @@ def test_characters_that_cannot_be_seen_are_shown(watched: Watched) -> None:
     chips = page.locator(".pane .hidden-char")
     expect(chips.first).to_have_text("U+202E")
     assert {"U+2066", "U+200B", "U+E0041"} <= set(chips.all_inner_texts())
+    assert chips.all_inner_texts().count("U+000D") == 1, "of a line that is overwritten, not of one that ends"
     expect(page.locator(".row .chip.warn").first).to_contain_text("hidden")
     page.get_by_label("Find in this session").fill("a long line")
     page.keyboard.press("Enter")

@@ -146,7 +146,7 @@ export class ServiceSource implements Source {
     if (!response.ok) {
       const problem = await response.json().catch(() => ({}));
       const detail = problem.detail ?? problem.title ?? `The service answered ${response.status}.`;
-      throw new Refused(response.status, problem.code ?? "", problem.field ? `${problem.field} ${detail}` : detail);
+      throw new Refused(response.status, problem.code ?? "", detail);
     }
     return response;
   }

@@ -11,6 +11,7 @@ const JOINING =
 
 function belongs(text: string, at: number): boolean {
   const sign = text[at];
+  if (sign === "\r") return text[at + 1] === "\n"; // the end of a line, as Windows writes it
   if (sign === "\u200c") return JOINING.test(text.slice(Math.max(0, at - 2), at));
   if (sign === "\u200d") {
     const before = text.slice(Math.max(0, at - 3), at);

@@ -83,7 +83,7 @@ function placed(top: number, high: number, size: number, chosen: number | null):
 
 export function Transcript() {
   const scroller = useRef<HTMLDivElement>(null);
-  const view = useRef({ top: 0, high: 600, of: "" });
+  const view = useRef({ top: 0, high: 0, of: "", moves: 0 });
   const [, redraw] = useState(0);
   const known = columns.value;
   const { size } = listed.value;
@@ -95,6 +95,7 @@ export function Transcript() {
   if (known && view.current.of !== of) {
     // known before the list scrolls, so that a step is drawn once
     view.current.of = of;
+    view.current.moves++;
     view.current.top = placed(view.current.top, view.current.high, size, chosen);
   }
 
@@ -105,8 +106,7 @@ export function Transcript() {
       const now = view.current;
       const { scrollTop: top, clientHeight: high } = box;
       if (now.top === top && now.high === high) return;
-      if (now.high !== high) now.of = "";
-      view.current = { ...now, top, high };
+      view.current = { ...now, top, high, of: now.high ? now.of : "" }; // placed again once its height is known
       redraw((before) => before + 1);
     };
     const observer = new ResizeObserver(measure);
@@ -120,7 +120,7 @@ export function Transcript() {
 
   useLayoutEffect(() => {
     if (scroller.current) scroller.current.scrollTop = view.current.top;
-  }, [known, view.current.of]);
+  }, [known, view.current.moves]);
 
   const first = Math.max(0, Math.floor(view.current.top / ROW) - 6);
   const last = Math.min(size, Math.ceil((view.current.top + view.current.high) / ROW) + 6);

@@ -140,5 +140,7 @@ async def trials(session: SessionOf, body: TrialsRequest, caller: ReadCaller) ->
 async def _check_size(session: RequestedSession, version: int | None) -> None:
     state = await existing_state(session.handle, **session.names, **when(version, None))
     if state.counts.added > MOST_ENTRIES:
-        message = f"has more than {MOST_ENTRIES:,} entries, too many to try configs on; choose an earlier version"
+        message = (
+            f"is a session of more than {MOST_ENTRIES:,} entries, too many to try configs on; choose an earlier version"
+        )
         raise InvalidInput("session_too_long", message, field="session_id", limit=MOST_ENTRIES)

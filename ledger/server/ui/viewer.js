@@ -1440,7 +1440,7 @@
       if (!response.ok) {
         const problem2 = await response.json().catch(() => ({}));
         const detail = problem2.detail ?? problem2.title ?? `The service answered ${response.status}.`;
-        throw new Refused(response.status, problem2.code ?? "", problem2.field ? `${problem2.field} ${detail}` : detail);
+        throw new Refused(response.status, problem2.code ?? "", detail);
       }
       return response;
     }
@@ -2119,6 +2119,7 @@
   var JOINING = /[\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Syriac}\p{Script=Malayalam}\p{Script=Kannada}\p{Script=Telugu}\p{Script=Sinhala}\p{Script=Mongolian}\p{Script=Tamil}\p{Script=Gujarati}\p{Script=Gurmukhi}\p{Script=Khmer}]/u;
   function belongs(text, at) {
     const sign = text[at];
+    if (sign === "\r") return text[at + 1] === "\n";
     if (sign === "‌") return JOINING.test(text.slice(Math.max(0, at - 2), at));
     if (sign === "‍") {
       const before = text.slice(Math.max(0, at - 3), at);
@@ -2351,7 +2352,7 @@
   }
   function Transcript() {
     const scroller = T2(null);
-    const view = T2({ top: 0, high: 600, of: "" });
+    const view = T2({ top: 0, high: 0, of: "", moves: 0 });
     const [, redraw] = d2(0);
     const known = columns.value;
     const { size } = listed.value;
@@ -2361,6 +2362,7 @@
     const of = `${session.value?.id} ${at} ${size} ${chosen}`;
     if (known && view.current.of !== of) {
       view.current.of = of;
+      view.current.moves++;
       view.current.top = placed(view.current.top, view.current.high, size, chosen);
     }
     F2(() => {
@@ -2370,8 +2372,7 @@
         const now = view.current;
         const { scrollTop: top, clientHeight: high } = box;
         if (now.top === top && now.high === high) return;
-        if (now.high !== high) now.of = "";
-        view.current = { ...now, top, high };
+        view.current = { ...now, top, high, of: now.high ? now.of : "" };
         redraw((before) => before + 1);
       };
       const observer = new ResizeObserver(measure);
@@ -2384,7 +2385,7 @@
     }, [known !== null]);
     F2(() => {
       if (scroller.current) scroller.current.scrollTop = view.current.top;
-    }, [known, view.current.of]);
+    }, [known, view.current.moves]);
     const first = Math.max(0, Math.floor(view.current.top / ROW) - 6);
     const last = Math.min(size, Math.ceil((view.current.top + view.current.high) / ROW) + 6);
     A2(() => {
