@@ -1,13 +1,14 @@
 """Every screen shows what it should, and every control of the session screen does what it says."""
 
 import re
+from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.server.conftest import Running
-from tests.support.viewer_scene import ledger_of, on_loop
+from tests.support.viewer_scene import file_of, ledger_of, on_loop
 from tests.viewer.conftest import Watched
 
 TRIP = "session?id=trip"
@@ -35,6 +36,25 @@ def test_an_unknown_session_and_an_unknown_version_are_said(watched: Watched) ->
     expect(watched.page.locator("[role=alert]")).to_contain_text("does not exist")
     page = watched.open(f"{TRIP}&tab=diff&a=9999", ".diff-tab")
     expect(page.locator(".empty")).to_contain_text("There is no version 9999")
+
+
+def test_a_refusal_goes_with_the_tab_that_asked(watched: Watched) -> None:
+    page = watched.open(f"{TRIP}&tab=what-if", "#try")
+    page.get_by_label("Config as JSON").fill("{")
+    page.locator("#try").click()
+    expect(page.locator("[role=alert]")).to_contain_text("The config is not JSON")
+    page.locator("#tab-chart").click()
+    expect(page.locator("[role=alert]")).to_have_count(0)
+
+
+def test_a_file_without_what_ifs_offers_none(watched: Watched, viewed: Running, tmp_path: Path) -> None:
+    """viewer U-33."""
+    path = tmp_path / "hostile.html"
+    path.write_bytes(file_of(viewed, "hostile"))
+    page = watched.open(path.as_uri(), ROWS)
+    page.locator("#tab-what-if").click()
+    expect(page.locator(".what-if-tab")).to_contain_text("--config CONFIG")
+    expect(page.locator("#try")).to_have_count(0)
 
 
 def test_the_session_screen_has_its_parts(watched: Watched) -> None:

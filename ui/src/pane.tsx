@@ -214,11 +214,13 @@ function Reach({ entryId }: { entryId: string }) {
               </li>
             ))}
           </ul>
-          <p class="actions">
-            <button type="button" onClick={() => go({ tab: "what-if", typed: JSON.stringify({ without: [entryId] }) })}>
-              Replay without it
-            </button>
-          </p>
+          {source.kind === "service" && (
+            <p class="actions">
+              <button type="button" onClick={() => go({ tab: "what-if", typed: JSON.stringify({ without: [entryId] }) })}>
+                Replay without it
+              </button>
+            </p>
+          )}
         </>
       )}
     </details>

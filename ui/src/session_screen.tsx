@@ -15,7 +15,7 @@ import { askedWhy, Pane } from "./pane";
 import { check, ProofTab, verdictWord } from "./proof_tab";
 import { columns, failed, loading, session, source, tick, version } from "./session_store";
 import { foundVersions, selectedVersion, step, Transcript } from "./transcript";
-import { count, when } from "./words";
+import { count, plural, when } from "./words";
 import { WhatIfTab } from "./what_if_tab";
 import { WindowTab } from "./window_tab";
 
@@ -108,7 +108,7 @@ export function goTo(text: string): string | null {
   const turn = /^t\s*(\d+)$/i.exec(text.trim());
   if (turn) {
     const n = Number(turn[1]);
-    if (n < 1 || n > known.turns.length) return `There are ${count(known.turns.length)} turns.`;
+    if (n < 1 || n > known.turns.length) return `This session has ${plural(known.turns.length, "turn")}.`;
     const start = known.turns[n - 1];
     let row = known.rowOf(start);
     while (row < known.size && known.turn[row] === n && !known.isAnswer(row)) row++;

@@ -178,8 +178,17 @@ async function grow(key: SessionKey, stop: AbortSignal): Promise<void> {
 
 let opened: string | null = null;
 
+const screenAndTab = computed(() => `${place.value.screen} ${place.value.id} ${place.value.tab}`);
+let looked = screenAndTab.peek();
+
 /** Loads what the address asks for, now and whenever it changes. */
 export function watch(): void {
+effect(() => {
+  // a fault belongs to what was asked for there
+  if (screenAndTab.value !== looked && problem.peek()?.status !== 401) problem.value = null;
+  looked = screenAndTab.value;
+});
+
 effect(() => {
   const key = session.value;
   const name = key && JSON.stringify(key);

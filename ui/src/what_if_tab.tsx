@@ -74,6 +74,15 @@ export function WhatIfTab() {
     if (config !== undefined) run(onMiss, config);
   };
 
+  if (source.kind === "file" && own && !own.presets.length) {
+    return (
+      <section class="what-if-tab" aria-label="What if">
+        <p class="empty">
+          This file holds no what-ifs. Whoever has the session can put some in: <code>memory-ledger view SESSION --html FILE --config CONFIG</code>
+        </p>
+      </section>
+    );
+  }
   return (
     <section class="what-if-tab" aria-label="What if">
       <header class="tab-head">

@@ -2022,7 +2022,13 @@
     }
   }
   var opened = null;
+  var screenAndTab = O(() => `${place.value.screen} ${place.value.id} ${place.value.tab}`);
+  var looked = screenAndTab.peek();
   function watch() {
+    x2(() => {
+      if (screenAndTab.value !== looked && problem.peek()?.status !== 401) problem.value = null;
+      looked = screenAndTab.value;
+    });
     x2(() => {
       const key = session.value;
       const name = key && JSON.stringify(key);
@@ -2671,7 +2677,7 @@
             each.via.length > 0 && ` through ${each.via.join(", ")}`
           ] }, each.version))
         ] }),
-        /* @__PURE__ */ a4("p", { class: "actions", children: /* @__PURE__ */ a4("button", { type: "button", onClick: () => go({ tab: "what-if", typed: JSON.stringify({ without: [entryId] }) }), children: "Replay without it" }) })
+        source.kind === "service" && /* @__PURE__ */ a4("p", { class: "actions", children: /* @__PURE__ */ a4("button", { type: "button", onClick: () => go({ tab: "what-if", typed: JSON.stringify({ without: [entryId] }) }), children: "Replay without it" }) })
       ] })
     ] });
   }
@@ -4196,6 +4202,12 @@
       const config = chosen();
       if (config !== void 0) run2(onMiss, config);
     };
+    if (source.kind === "file" && own && !own.presets.length) {
+      return /* @__PURE__ */ a4("section", { class: "what-if-tab", "aria-label": "What if", children: /* @__PURE__ */ a4("p", { class: "empty", children: [
+        "This file holds no what-ifs. Whoever has the session can put some in: ",
+        /* @__PURE__ */ a4("code", { children: "memory-ledger view SESSION --html FILE --config CONFIG" })
+      ] }) });
+    }
     return /* @__PURE__ */ a4("section", { class: "what-if-tab", "aria-label": "What if", children: [
       /* @__PURE__ */ a4("header", { class: "tab-head", children: /* @__PURE__ */ a4("p", { children: [
         "What would the model be shown at version ",
@@ -4441,7 +4453,7 @@
     const turn = /^t\s*(\d+)$/i.exec(text.trim());
     if (turn) {
       const n3 = Number(turn[1]);
-      if (n3 < 1 || n3 > known.turns.length) return `There are ${count(known.turns.length)} turns.`;
+      if (n3 < 1 || n3 > known.turns.length) return `This session has ${plural(known.turns.length, "turn")}.`;
       const start2 = known.turns[n3 - 1];
       let row = known.rowOf(start2);
       while (row < known.size && known.turn[row] === n3 && !known.isAnswer(row)) row++;
