@@ -1,10 +1,11 @@
 """Sessions that have everything that the viewer shows, in a ledger of memory."""
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
+from ledger.events import JsonObject
 from ledger.memory import MemoryLedger
 from ledger.server.callers import SCOPES, Caller
 from ledger.server.ui.one_file import one_file
@@ -70,15 +71,15 @@ async def _fill(ledger: MemoryLedger) -> None:
         await ledger.add_tool_result("hostile", "run", text, tool_call_id="c")
 
 
-def file_of(service: Running, session_id: str) -> bytes:
-    """Return the one file of a session, with a what-if in it."""
+def file_of(service: Running, session_id: str, configs: Sequence[JsonObject] = (OTHER,)) -> bytes:
+    """Return the one file of a session, with what-ifs of *configs* in it."""
 
     async def written() -> bytes:
         ledger = ledger_of(service)
         answers = answers_of(service.service, session_id, None)
         names = {"session_id": session_id, "user_id": None, "namespace": service.service.namespace}
         lines = ledger.export_file(session_id)
-        return b"".join([piece async for piece in one_file(lines, answers, names=names, configs=[OTHER])])
+        return b"".join([piece async for piece in one_file(lines, answers, names=names, configs=list(configs))])
 
     return on_loop(service, written())
 

@@ -50,7 +50,7 @@ def test_a_refusal_goes_with_the_tab_that_asked(watched: Watched) -> None:
 def test_a_file_without_what_ifs_offers_none(watched: Watched, viewed: Running, tmp_path: Path) -> None:
     """viewer U-33."""
     path = tmp_path / "hostile.html"
-    path.write_bytes(file_of(viewed, "hostile"))
+    path.write_bytes(file_of(viewed, "hostile", configs=()))
     page = watched.open(path.as_uri(), ROWS)
     page.locator("#tab-what-if").click()
     expect(page.locator(".what-if-tab")).to_contain_text("--config CONFIG")
