@@ -48,6 +48,7 @@ class Options:
     """The common options, given before or after the command's name, and the output."""
 
     def __init__(self) -> None:
+        self.actor = "cli"
         self._given: dict[str, Any] = {}
         self._output: Output | None = None
 
@@ -79,11 +80,11 @@ class Options:
 
     @property
     def settings(self) -> Settings:
-        """The environment's settings, overridden by the options; the actor of events is ``cli`` by default."""
+        """The environment's settings, overridden by the options; the actor of events is `actor` by default."""
         given = {name: value for name, value in self._given.items() if name != "json"}
         if "data_dir" in given:
             self.refuse({"database_url"} & given.keys(), why="--data-dir names another database")
-        return load_settings(**given, actor=os.environ.get("MEMORY_LEDGER_ACTOR") or "cli")
+        return load_settings(**given, actor=os.environ.get("MEMORY_LEDGER_ACTOR") or self.actor)
 
 
 _current: ContextVar[Options] = ContextVar("options")

@@ -67,6 +67,10 @@ COMMANDS = {
     "Run": {
         "demo": ("demo", "Show the main job on an example transcript, in a temporary embedded PostgreSQL."),
         "serve": ("serve", "Serve the working-memory API and the native API over HTTP, until interrupted."),
+        "mcp": (
+            "mcp",
+            "Serve the Model Context Protocol to one client over standard input and output, until it closes them.",
+        ),
         "worker": ("worker", "Do background work until interrupted: in every namespace, unless --namespace names one."),
         "doctor": ("doctor", "Check settings, roles, guards and versions; say which promise is weaker here, and why."),
     },

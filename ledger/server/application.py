@@ -9,6 +9,7 @@ from ledger.events import JsonObject
 from ledger.server import compat, health, native, openapi_security, redirects
 from ledger.server.authentication import authenticator_of
 from ledger.server.callers import Authenticator, NoAuthentication
+from ledger.server.mcp_routes import mcp_routes
 from ledger.server.route_table import RouteTable
 from ledger.server.routes import together
 from ledger.server.service import Service
@@ -55,6 +56,7 @@ def create_app(service: Service, settings: ServiceSettings, *, authenticator: Au
     app.state.quotas = service.quotas
     app.state.metrics = service.metrics
     app.router.routes += together(health.router, compat.router, redirects.router, native.router).routes
+    app.router.routes += mcp_routes(settings)
     if settings.ui:
         app.router.routes += together(pages.router, login.begin, login.rest).routes
     return app

@@ -19,6 +19,7 @@ from ledger.server import logs, problems
 from ledger.server.application import create_app
 from ledger.server.callers import caller
 from ledger.server.helper_process import HelperProcess, Known
+from ledger.server.mcp_routes import MCP_PATH, calls_heavy_tool
 from ledger.server.observers import Observers
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
@@ -65,7 +66,8 @@ class HeavyRequests:
         length = _length_of_body(scope)
         tried = _TRIED.fullmatch(scope["path"])
         heavy = tried is not None or _HEAVY.fullmatch(scope["path"]) is not None
-        if not heavy and length is not None and length <= LARGE_B:
+        tool = scope["path"] == MCP_PATH
+        if not heavy and not tool and length is not None and length <= LARGE_B:
             await self._app(scope, receive, send)
             return
         scope["app"] = self._app
@@ -73,6 +75,7 @@ class HeavyRequests:
         known = await caller(Request(scope))
         body = await _whole(receive)
         large = len(body) > LARGE_B
+        heavy = heavy or (tool and calls_heavy_tool(body))
         if not heavy and not large:
             await self._app(scope, _again(body, receive), send)
             return

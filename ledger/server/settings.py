@@ -84,6 +84,8 @@ class ServiceSettings(BaseSettings):
     """Whether ``/ui`` serves the viewer."""
     ui_key: SecretStr | None = Field(default=None, validation_alias=_own("ui_key"))
     """Proves the cookies of the viewer; at least 32 characters. Without it, a start of the service ends all logins."""
+    mcp: Literal["on", "read_only", "off"] | None = Field(default=None, validation_alias=_own("mcp"))
+    """Whether ``/mcp`` serves the Model Context Protocol, and whether its tools may write; by default if installed."""
     metrics: bool = Field(default=False, validation_alias=_own("metrics"))
     """Whether ``/metrics`` is served."""
     tracing: bool = Field(default=False, validation_alias=_own("tracing"))

@@ -1,0 +1,41 @@
+"""The command ``mcp``."""
+
+from typing import Annotated
+
+import typer
+
+from ledger.cli.app import app, command, options, run
+from ledger.cli.arguments import opened
+
+
+@command(app)
+def mcp(
+    http: Annotated[
+        int | None, typer.Option("--http", min=0, max=65535, metavar="PORT", help="Serve over HTTP at /mcp instead.")
+    ] = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Offer only the tools that read.")] = False,
+) -> None:
+    """Serve the Model Context Protocol to one client over standard input and output, until it closes them.
+
+    With --http, it is the service of `serve`: the same settings, tokens and checks, and /mcp always on.
+    """
+    opts = options()
+    if http is not None:
+        from ledger.server.running import serve  # noqa: PLC0415 - loads the web framework
+        from ledger.server.settings import check_address, load_service_settings  # noqa: PLC0415
+
+        service = load_service_settings(port=http, mcp="read_only" if read_only else "on")
+        check_address(service)
+        run(lambda: serve(opts.settings, service, say=opts.output.say))
+        return
+    from ledger.adapters.mcp import server  # noqa: PLC0415 - an extra
+    from ledger.server import logs  # noqa: PLC0415
+
+    logs.configure("WARNING")
+    opts.actor = "mcp"
+
+    async def work() -> None:
+        async with opened(opts) as memory:
+            await server(memory, read_only=read_only).run_stdio_async()
+
+    run(work)
