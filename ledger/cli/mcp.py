@@ -1,11 +1,15 @@
 """The command ``mcp``."""
 
+import os
+import signal
 from typing import Annotated
 
+import anyio
 import typer
 
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import opened
+from ledger.memory import MemoryLedger
 
 
 @command(app)
@@ -35,7 +39,17 @@ def mcp(
     opts.actor = "mcp"
 
     async def work() -> None:
-        async with opened(opts) as memory:
+        async with opened(opts) as memory, anyio.create_task_group() as tasks:
+            tasks.start_soon(_end_at_signal, memory)
             await server(memory, read_only=read_only).run_stdio_async()
+            tasks.cancel_scope.cancel()
 
     run(work)
+
+
+async def _end_at_signal(memory: MemoryLedger) -> None:
+    """End the process at the first signal, when what runs is done."""
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for number in signals:
+            await memory.close()
+            os._exit(128 + number)  # the SDK waits for input in a thread that nothing interrupts
