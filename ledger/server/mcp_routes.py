@@ -1,5 +1,6 @@
 """Where the Model Context Protocol is served: ``/mcp``, if its SDK is installed. Source: adapters MC-6."""
 
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Final
 
@@ -44,6 +45,7 @@ def mcp_routes(settings: ServiceSettings) -> list[Route]:
     chosen = settings.mcp or ("on" if find_spec("mcp") else "off")
     if chosen == "off":
         return []
+    import_module("ledger.adapters.mcp")  # it says what is missing
     from ledger.server.mcp_endpoint import McpEndpoint  # noqa: PLC0415 - an extra
 
     endpoint = McpEndpoint(settings, read_only=chosen == "read_only")
