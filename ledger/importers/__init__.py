@@ -8,7 +8,7 @@ in its metadata, all others in its data.
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
-from ledger.errors import ImportRefused
+from ledger.errors import ImportRefused, InvalidInput
 from ledger.importers import bfcl_memory, dated_sessions, openai_chat, openhands, swe_agent
 from ledger.importers.base import (
     Conversation,
@@ -42,26 +42,43 @@ IMPORTERS: tuple[Importer, ...] = (
 )
 
 
+#: What `--format` takes.
+FORMATS: tuple[str, ...] = tuple(importer.name for importer in IMPORTERS)
+
+
 def read(found: Iterable[Document], *, name: str) -> list[Conversation]:
     """Return the conversations in the *found* documents; *name* is for sessions without a name of their own.
 
     Raises:
         ImportRefused: ``unknown_format``, or the fault of the first bad line.
     """
-    return [Conversation(one.format, one.session_id, tuple(one.batches)) for one in _each(iter(found), name)]
+    return [Conversation(one.format, one.session_id, tuple(one.steps)) for one in _each(iter(found), name)]
 
 
 class TranscriptFile:
     """The conversations in a file, which is read again, line by line, each time they are iterated.
 
     *lines* returns the lines from the first one on. *name* is for sessions without a name of their own; *session_id*
-    replaces the name of the only one.
+    replaces the name of the only one. *format* names the importer that reads it, instead of the first that can.
+
+    Raises:
+        InvalidInput: there is no such format.
     """
 
-    def __init__(self, lines: Callable[[], Iterable[bytes]], *, name: str, session_id: str | None = None) -> None:
+    def __init__(
+        self,
+        lines: Callable[[], Iterable[bytes]],
+        *,
+        name: str,
+        session_id: str | None = None,
+        format: str | None = None,
+    ) -> None:
+        if format is not None and format not in FORMATS:
+            raise InvalidInput("unknown_format", f"must be one of {', '.join(FORMATS)}", field="--format")
         self._lines = lines
         self._name = name
         self._session_id = session_id
+        self._format = format
 
     def __iter__(self) -> Iterator[ConversationReader]:
         """Yield the conversations; the batches of one are gone when the next is yielded.
@@ -69,31 +86,33 @@ class TranscriptFile:
         Raises:
             ImportRefused: ``unknown_format``, the fault of the first bad line, or ``several_sessions`` for one name.
         """
-        for number, one in enumerate(_each(each_document(self._lines()), self._name, self._session_id)):
+        for number, one in enumerate(_each(each_document(self._lines()), self._name, self._session_id, self._format)):
             if number and self._session_id is not None:
                 raise ImportRefused("several_sessions", "the file holds several sessions; give no session name")
             yield one
 
 
-def _each(found: Iterator[Document], name: str, session_id: str | None = None) -> Iterator[ConversationReader]:
+def _each(
+    found: Iterator[Document], name: str, session_id: str | None = None, format_: str | None = None
+) -> Iterator[ConversationReader]:
     """Yield the conversations; a name that an earlier one has gets a number, such as for several runs of a task."""
     taken: set[str] = set()
-    for one in _raw(found, name):
+    for one in _raw(found, name, format_):
         own, number = session_id or one.session_id, 1
         while session_id is None and own in taken:
             number += 1
             own = f"{one.session_id}-{number}"
         taken.add(own)
-        yield ConversationReader(one.format, own, with_ids(own, one.batches))
+        yield ConversationReader(one.format, own, with_ids(own, one.steps))
 
 
-def _raw(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
+def _raw(found: Iterator[Document], name: str, format_: str | None) -> Iterator[ConversationReader]:
     first = next(found, None)
     if first is None:
         return
     for importer in IMPORTERS:
-        if importer.detects([first]):
+        if importer.name == format_ or (format_ is None and importer.detects([first])):
             yield from importer.read(chain([first], found), name)
             return
-    known = ", ".join(importer.name for importer in IMPORTERS)
+    known = ", ".join(FORMATS)
     raise ImportRefused("unknown_format", f"the file has no known format; use one of {known}, memory-ledger export")

@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import chain, islice
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 
 from ledger.canonical import canonical_json
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.events import JsonObject
+from ledger.importers.steps import HIDDEN, LINE_TYPE, Batch, Change, Step, batches_of
 from ledger.limits import METADATA_BYTES
 from ledger.session.drafts import EntryDraft, draft_entry
 from ledger.strict_json import TRANSCRIPT, parse
@@ -38,24 +39,25 @@ class Document(msgspec.Struct, frozen=True):
     value: Any
 
 
-#: The entries of one original message (R-GEN-2).
-Batch: TypeAlias = tuple[EntryDraft, ...]
-
-
 class Conversation(msgspec.Struct, frozen=True):
-    """A session to import: its name, and a batch of entries for each original message."""
+    """A session to import: its name, a batch of entries for each original message, and changes of its window."""
 
     format: str
     session_id: str
-    batches: tuple[Batch, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def batches(self) -> tuple[Batch, ...]:
+        """The batches among the steps."""
+        return tuple(batches_of(self.steps))
 
 
 class ConversationReader(msgspec.Struct, frozen=True):
-    """A conversation still in its file: its batches can be iterated once, before the next conversation is read."""
+    """A conversation still in its file: its steps can be iterated once, before the next conversation is read."""
 
     format: str
     session_id: str
-    batches: Iterator[Batch]
+    steps: Iterator[Step]
 
 
 class Importer(msgspec.Struct, frozen=True):
@@ -159,20 +161,30 @@ def shaped(where: str, *, line: int) -> Iterator[None]:
 
 
 def conversation(
-    format_: str, session_id: str, messages: Iterable[tuple[int, list[JsonObject]]], *, about: JsonObject | None = None
+    format_: str,
+    session_id: str,
+    messages: Iterable[tuple[int, list[JsonObject] | Change]],
+    *,
+    about: JsonObject | None = None,
 ) -> ConversationReader:
-    """Return a conversation of raw entries: for each original message its line, and the entries.
+    """Return a conversation of raw entries: for each original message its line, and the entries; also changes.
 
     *about*, the fields of the whole conversation, is stored in the data of the first entry. An entry that breaks a
     rule is refused, with its line, when it is read.
     """
     name = session_name(session_id)
-    return ConversationReader(format_, name, _batches(name, messages, about))
+    return ConversationReader(format_, name, steps(name, messages, about))
 
 
-def _batches(name: str, messages: Iterable[tuple[int, list[JsonObject]]], about: JsonObject | None) -> Iterator[Batch]:
+def steps(
+    name: str, messages: Iterable[tuple[int, list[JsonObject] | Change]], about: JsonObject | None = None
+) -> Iterator[Step]:
+    """Yield the steps of a conversation of raw entries; see `conversation`."""
     whole = {"conversation": about} if about else {}
     for number, (line, message) in enumerate(messages):
+        if not isinstance(message, list):
+            yield message
+            continue
         drafts: list[EntryDraft] = []
         for raw in message:
             try:
@@ -184,10 +196,19 @@ def _batches(name: str, messages: Iterable[tuple[int, list[JsonObject]]], about:
             yield tuple(drafts)
 
 
-def with_ids(session_id: str, batches: Iterable[Batch]) -> Iterator[Batch]:
-    """Yield *batches* with ids that follow from place and content, so that a second import finds them."""
-    for number, batch in enumerate(batches):
-        yield tuple(_named(session_id, number, part, draft) for part, draft in enumerate(batch))
+def with_ids(session_id: str, found: Iterable[Step]) -> Iterator[Step]:
+    """Yield *found* with ids of entries that follow from place and content, so that a second import finds them.
+
+    An entry that has an id, because its source gives it one that stays, keeps it.
+    """
+    # adapters IN-2
+    for number, step in enumerate(found):
+        if isinstance(step, tuple):
+            yield tuple(
+                draft if draft.entry_id else _named(session_id, number, part, draft) for part, draft in enumerate(step)
+            )
+        else:
+            yield step
 
 
 def session_name(text: str) -> str:
@@ -272,7 +293,8 @@ def _within_limits(raw: JsonObject, extra: JsonObject) -> JsonObject:
     """Return *raw* with *extra* in its data; metadata that is too large moves there too (trust N-5)."""
     metadata = raw.get("metadata")
     if metadata and len(canonical_json(metadata)) > METADATA_BYTES:
-        raw, extra = {**raw, "metadata": None}, {**extra, "metadata": metadata}
+        marks = {key: metadata[key] for key in (HIDDEN, LINE_TYPE) if key in metadata}
+        raw, extra = {**raw, "metadata": marks or None}, {**extra, "metadata": metadata}
     return {**raw, "data": {**(raw.get("data") or {}), **extra}} if extra else raw
 
 

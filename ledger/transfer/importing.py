@@ -23,12 +23,17 @@ Lines = Callable[[], Iterable[bytes]]
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of an import: sessions in the file, entries added, and entries skipped as already stored."""
+    """The result of an import: sessions in the file, entries added, and entries skipped as already stored.
+
+    *other_lines* counts the added entries that are lines of other types than messages: they are recorded, and no
+    window shows them.
+    """
 
     sessions: int
     entries: int
     skipped: int
     session_ids: tuple[str, ...] = ()
+    other_lines: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
 class Rereadable:

@@ -10,17 +10,19 @@ import msgspec
 from ledger.contention import until_uncontended
 from ledger.errors import ImportRefused, SessionExists
 from ledger.event_encoding import append_request
-from ledger.events import Event, ImportedFrom
+from ledger.events import EntryAdded, Event, ForkedFrom, ImportedFrom
 from ledger.ids import Stream
 from ledger.importers import Conversation, ConversationReader, TranscriptFile
 from ledger.importers.base import is_imported
+from ledger.importers.steps import Batch, Change, Rewound, Summarized, batches_of, is_hidden, line_type_of
 from ledger.names import named_stream
 from ledger.ports import AppendRequest, Clock, Store
 from ledger.session.commands import OpenSession
 from ledger.session.decisions import decide
 from ledger.session.state import SessionState
 from ledger.states.loading import States
-from ledger.tokenizers import entry_event
+from ledger.tokenizers import TOKENIZERS, entry_event
+from ledger.transfer.imported_window import ImportedWindow
 from ledger.transfer.importing import REQUEST_EVENTS, Imported, Rereadable
 from ledger.transfer.reader import FILE_CHANGED
 from projections.config import MemoryConfig
@@ -33,8 +35,8 @@ class _Target(msgspec.Struct, frozen=True):
     """The session that a conversation becomes: where it goes on, and the ids of its entries that are stored already."""
 
     stream: Stream
-    version: int
-    tokenizer: str
+    state: SessionState
+    config: MemoryConfig
     opening: tuple[Event, ...]
     known: frozenset[str] = frozenset()
     complete: bool = False
@@ -71,10 +73,10 @@ class TranscriptImport:
 
         async def attempt(number: int) -> Imported:
             targets = [await self._target(conversation, config, user_id) for conversation in conversations]
-            added: Counter[str] = Counter()
+            tally = _Tally()
 
             def requests() -> Iterator[AppendRequest]:
-                added.clear()  # a transaction that is repeated begins anew
+                tally.clear()  # a transaction that is repeated begins anew
                 again = iter(conversations)
                 for done, target in enumerate(targets):
                     progress(done, len(targets))
@@ -82,17 +84,18 @@ class TranscriptImport:
                     if conversation is None or conversation.session_id != target.stream.session_id:
                         raise ImportRefused("changed", FILE_CHANGED)
                     if not target.complete:
-                        yield from self._requests(conversation, target, added)
+                        yield from _ConversationWrite(self._clock, self._actor, target, tally).requests(conversation)
                 progress(len(targets), len(targets))
 
             if not all(target.complete for target in targets):
                 await self._store.events.append_all(Rereadable(requests))
-            names = [name for target in targets if (name := target.stream.session_id) in added or target.known]
+            names = [name for target in targets if (name := target.stream.session_id) in tally.entries or target.known]
             return Imported(
                 sessions=len(names),
-                entries=added.total(),
+                entries=tally.entries.total(),
                 skipped=sum(len(target.known) for target in targets),
-                session_ids=tuple(names),
+                session_ids=(*names, *tally.forks),
+                other_lines=dict(tally.other_lines.most_common()),
             )
 
         busy = "other writers kept changing the sessions of this file; try again"
@@ -113,11 +116,11 @@ class TranscriptImport:
                 anew=state.has_expired(self._clock.now()),
             ),
         )
-        tokenizer = (config if opening else state.config).tokenizer
+        own = config if opening else state.config
         if not state.version:
-            return _Target(stream, 0, tokenizer, tuple(opening))
+            return _Target(stream, state, own, tuple(opening))
         known: set[str] = set()
-        ids = (draft.entry_id or "" for batch in found.batches for draft in batch)
+        ids = (draft.entry_id or "" for batch in batches_of(found.steps) for draft in batch)
         complete = True
         while page := list(islice(ids, REQUEST_EVENTS)):
             stored = await self._store.events.find_items(stream, page)
@@ -128,28 +131,119 @@ class TranscriptImport:
             known.update(stored)
         if not complete and (not known or await self._states.view(stream, state, lambda: _has_others(state, known))):
             raise SessionExists(found.session_id)
-        return _Target(stream, state.version, tokenizer, tuple(opening), frozenset(known), complete)
+        return _Target(stream, state, own, tuple(opening), frozenset(known), complete)
 
-    def _requests(self, found: _AnyConversation, target: _Target, added: Counter[str]) -> Iterator[AppendRequest]:
-        """Yield the appends to one session, a few hundred events each; *added* counts its entries."""
-        entries = self._new_entries(found, target)
-        first = next(entries, None)
+
+class _Tally:
+    """What a transaction writes: entries by session, lines that are no messages by type, and forks."""
+
+    def __init__(self) -> None:
+        self.entries: Counter[str] = Counter()
+        self.other_lines: Counter[str] = Counter()
+        self.forks: list[str] = []
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.entries.clear()
+        self.other_lines.clear()
+        self.forks.clear()
+
+
+class _ConversationWrite:
+    """The appends of one conversation to its session."""
+
+    def __init__(self, clock: Clock, actor: str, target: _Target, tally: _Tally) -> None:
+        self._clock = clock
+        self._actor = actor
+        self._target = target
+        self._tally = tally
+        self._window = ImportedWindow(SessionState() if target.opening else target.state)
+
+    def requests(self, found: _AnyConversation) -> Iterator[AppendRequest]:
+        """Yield the appends, a few hundred events each; a fork after what it shares with the session."""
+        steps = self._events(found)
+        first = next(steps, None)
         if first is None:
             return
-        events = chain(target.opening, [first], entries)
-        version = target.version
-        while page := list(islice(events, REQUEST_EVENTS)):
-            yield append_request(target.stream, page, expected_version=version, clock=self._clock, actor=self._actor)
-            added[target.stream.session_id] += len(page) - (len(target.opening) if version == target.version else 0)
-            version += len(page)
+        stream, version = self._target.stream, self._target.state.version
+        page: list[Event] = list(self._target.opening)
+        for step in chain([first], steps):
+            if isinstance(step, Stream):
+                if page:
+                    yield self._append(page, version)
+                    version, page = version + len(page), []
+                origin = ForkedFrom(session_id=stream.session_id, version=version, user_id=stream.user_id)
+                yield append_request(
+                    step, self._opening(step, origin), expected_version=None, clock=self._clock, actor=self._actor
+                )
+                continue
+            page.append(step)
+            if len(page) == REQUEST_EVENTS:
+                yield self._append(page, version)
+                version, page = version + len(page), []
+        if page:
+            yield self._append(page, version)
 
-    def _new_entries(self, found: _AnyConversation, target: _Target) -> Iterator[Event]:
-        for batch in found.batches:
-            write_id = self._clock.ulid()
-            for draft in batch:
-                entry_id = draft.entry_id or ""
-                if entry_id not in target.known:
-                    yield entry_event(draft, write_id=write_id, entry_id=entry_id, tokenizer=target.tokenizer)
+    def _append(self, page: Sequence[Event], version: int) -> AppendRequest:
+        return append_request(self._target.stream, page, expected_version=version, clock=self._clock, actor=self._actor)
+
+    def _events(self, found: _AnyConversation) -> Iterator[Event | Stream]:
+        """Yield the new events, and the stream of each fork where it begins."""
+        changes: list[Change] = []
+        version = self._target.state.version + len(self._target.opening)
+        for step in found.steps:
+            if not isinstance(step, tuple):
+                changes.append(step)
+                continue
+            new: Batch = tuple(draft for draft in step if draft.entry_id not in self._target.known)
+            if new:
+                write_id = self._clock.ulid()
+                for event in chain(self._changed(changes, write_id), self._added(new, write_id)):
+                    version += not isinstance(event, Stream)
+                    if isinstance(event, EntryAdded):
+                        self._window.add(event, version)
+                    yield event
+            changes.clear()  # with the batch that is stored already
+
+    def _changed(self, changes: Iterable[Change], write_id: str) -> Iterator[Event | Stream]:
+        for change in changes:
+            match change:
+                case Summarized(text=text):
+                    counted = TOKENIZERS[self._target.config.tokenizer].count_text(text)
+                    yield self._window.summarize(change, write_id, self._clock.ulid(), counted)
+                case Rewound(branch=branch):
+                    if branch:
+                        stream = self._target.stream
+                        self._tally.forks.append(branch)
+                        yield named_stream(stream.namespace, branch, stream.user_id)
+                    yield from self._window.rewind(change, write_id)
+
+    def _added(self, new: Batch, write_id: str) -> Iterator[Event]:
+        """Yield the entries of a batch, then the removals of those that the window does not show."""
+        for draft in new:
+            entry_id = draft.entry_id or ""
+            self._tally.entries[self._target.stream.session_id] += 1
+            if (line_type := line_type_of(draft)) is not None:
+                self._tally.other_lines[line_type] += 1
+            yield entry_event(draft, write_id=write_id, entry_id=entry_id, tokenizer=self._target.config.tokenizer)
+        for draft in new:
+            if is_hidden(draft):
+                removed = self._window.remove(draft.entry_id or "", write_id)
+                if removed is not None:
+                    yield removed
+
+    def _opening(self, stream: Stream, origin: ForkedFrom) -> list[Event]:
+        return decide(
+            SessionState(),
+            OpenSession(
+                write_id=self._clock.ulid(),
+                namespace=stream.namespace,
+                user_id=stream.user_id,
+                session_id=stream.session_id,
+                config=self._target.config,
+                forked_from=origin,
+            ),
+        )
 
 
 def _has_others(state: SessionState, known: Container[str]) -> bool:

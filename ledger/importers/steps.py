@@ -1,0 +1,63 @@
+"""The steps of a conversation: messages, and what else happened to its window.
+
+A change of the window is stored together with the batch that comes after it, so a second import finds it by that
+batch. An importer yields a change only directly before a batch.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
+
+import msgspec
+
+from ledger.events import JsonObject
+from ledger.session.drafts import EntryDraft
+
+#: The entries of one original message (R-GEN-2).
+Batch: TypeAlias = tuple[EntryDraft, ...]
+
+#: The key in the metadata of an entry that is recorded, and leaves the window in the same write.
+HIDDEN: Final = "hidden"
+#: The key in its metadata that names the type of a line that is no message.
+LINE_TYPE: Final = "line_type"
+
+
+class Summarized(msgspec.Struct, frozen=True):
+    """A summary took the place of all that was in the window."""
+
+    summary_id: str
+    text: str
+
+
+class Rewound(msgspec.Struct, frozen=True):
+    """The entries *removed* left the window, oldest first; a fork called *branch* goes on from before that.
+
+    Without a *branch* there is no fork.
+    """
+
+    removed: tuple[str, ...]
+    branch: str = ""
+
+
+Change: TypeAlias = Summarized | Rewound
+Step: TypeAlias = Batch | Change
+
+
+def batches_of(steps: Iterable[Step]) -> Iterator[Batch]:
+    """Yield the batches among *steps*."""
+    return (step for step in steps if isinstance(step, tuple))
+
+
+def hidden(entry: JsonObject, line_type: str | None = None) -> JsonObject:
+    """Return the raw *entry* as one that the window does not show; *line_type* if it is a line that is no message."""
+    marks = {HIDDEN: True, **({LINE_TYPE: line_type[:100]} if line_type else {})}
+    return {**entry, "metadata": {**(entry.get("metadata") or {}), **marks}}
+
+
+def is_hidden(draft: EntryDraft) -> bool:
+    """Tell whether the entry leaves the window in the write that adds it."""
+    return draft.metadata is not None and draft.metadata.get(HIDDEN) is True
+
+
+def line_type_of(draft: EntryDraft) -> str | None:
+    """Return the type of the line that became *draft*; None if it is part of a message."""
+    return (draft.metadata or {}).get(LINE_TYPE) if is_hidden(draft) else None

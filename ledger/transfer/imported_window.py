@@ -1,0 +1,66 @@
+"""The window of a session while a transcript is imported: which entries a summary covers, which a rewind removes."""
+
+from collections.abc import Iterator
+
+from ledger.events import CompactionCompleted, EntryAdded, EntryRemoved
+from ledger.importers.steps import Rewound, Summarized
+from ledger.ports import Count
+from ledger.session.commands import IMPORTED
+from ledger.session.state import SessionState
+from projections import ranges
+
+
+class ImportedWindow:
+    """The active entries by id, and the live summaries, of a session that an import continues."""
+
+    def __init__(self, state: SessionState) -> None:
+        self._active = {entry.entry_id: (entry.version, entry.tokens) for entry in state.window.entries}
+        self._pinned = {entry.entry_id for entry in state.window.entries if entry.pinned}
+        self._summaries = [(summary.summary_id, summary.first_version) for summary in state.summaries.live]
+
+    def add(self, entry: EntryAdded, version: int) -> None:
+        """Take in *entry*, which is added at *version*."""
+        self._active[entry.entry_id] = (version, entry.tokens)
+        if entry.kind == "system_instruction" or (entry.kind == "message" and entry.role == "system"):
+            self._pinned.add(entry.entry_id)
+
+    def remove(self, entry_id: str, write_id: str) -> EntryRemoved | None:
+        """Return the event that removes an entry; None if it is not active."""
+        found = self._active.pop(entry_id, None)
+        self._pinned.discard(entry_id)
+        if found is None:
+            return None
+        return EntryRemoved(write_id=write_id, entry_id=entry_id, entry_version=found[0], tokens=found[1])
+
+    def rewind(self, step: Rewound, write_id: str) -> Iterator[EntryRemoved]:
+        """Yield the removals of *step*."""
+        for entry_id in step.removed:
+            removed = self.remove(entry_id, write_id)
+            if removed is not None:
+                yield removed
+
+    def summarize(self, step: Summarized, write_id: str, compaction_id: str, counted: Count) -> CompactionCompleted:
+        """Return the event by which a summary takes the place of all entries but the pinned ones, and of summaries."""
+        covered = {entry_id: place for entry_id, place in self._active.items() if entry_id not in self._pinned}
+        versions = ranges.ranges_of(sorted(version for version, _ in covered.values()))
+        places = [first for first, _ in versions[:1]] + [first for _, first in self._summaries]
+        event = CompactionCompleted(
+            write_id=write_id,
+            compaction_id=compaction_id,
+            key=IMPORTED,
+            strategy=IMPORTED,
+            effect="replace" if versions else "overlay",
+            covered=versions,
+            tokens_before=sum(tokens for _, tokens in covered.values()),
+            folds=tuple(summary_id for summary_id, _ in self._summaries),
+            summary_id=step.summary_id,
+            text=step.text,
+            tokens_after=counted.tokens,
+            tokenizer=counted.tokenizer,
+            fallback=counted.fallback,
+            method="imported",
+            first_version=min(places, default=0),
+        )
+        self._active = {entry_id: self._active[entry_id] for entry_id in self._pinned}
+        self._summaries = [(step.summary_id, event.first_version)]
+        return event
