@@ -107,6 +107,11 @@ def check_entry_id(entry_id: object, *, field: str = "id") -> str:
     return entry_id
 
 
+def is_entry_id(text: str) -> bool:
+    """Tell whether *text* can be the id of an entry."""
+    return _ENTRY_ID.fullmatch(text) is not None
+
+
 def check_idempotency_key(key: object) -> str:
     """Return a client's idempotency key.
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from ledger.errors import ImportRefused, InvalidInput
-from ledger.importers import bfcl_memory, dated_sessions, openai_chat, openhands, swe_agent
+from ledger.importers import bfcl_memory, claude_code, dated_sessions, openai_chat, openhands, swe_agent
 from ledger.importers.base import (
     Conversation,
     ConversationReader,
@@ -34,6 +34,7 @@ __all__ = [
 
 #: In the order in which they are tried.
 IMPORTERS: tuple[Importer, ...] = (
+    claude_code.IMPORTER,
     openhands.IMPORTER,
     swe_agent.IMPORTER,
     bfcl_memory.IMPORTER,
@@ -112,7 +113,7 @@ def _raw(found: Iterator[Document], name: str, format_: str | None) -> Iterator[
         return
     for importer in IMPORTERS:
         if importer.name == format_ or (format_ is None and importer.detects([first])):
-            yield from importer.read(chain([first], found), name)
+            yield from importer.read(importer.accepted(chain([first], found)), name)
             return
     known = ", ".join(FORMATS)
     raise ImportRefused("unknown_format", f"the file has no known format; use one of {known}, memory-ledger export")

@@ -15,6 +15,7 @@ import msgspec
 from ledger.canonical import canonical_json
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.events import JsonObject
+from ledger.importers.damaged import READABLE, readable
 from ledger.importers.steps import HIDDEN, LINE_TYPE, Batch, Change, Step, batches_of
 from ledger.limits import METADATA_BYTES
 from ledger.session.drafts import EntryDraft, draft_entry
@@ -33,10 +34,11 @@ _IMPORTED: Final = "imp-"
 
 
 class Document(msgspec.Struct, frozen=True):
-    """A JSON value and the line where it begins, from 1."""
+    """A JSON value and the line where it begins, from 1; with a *fault*, one that only some importers read."""
 
     line: int
     value: Any
+    fault: ImportRefused | None = None
 
 
 class Conversation(msgspec.Struct, frozen=True):
@@ -61,11 +63,26 @@ class ConversationReader(msgspec.Struct, frozen=True):
 
 
 class Importer(msgspec.Struct, frozen=True):
-    """The importer of a format: ``detects(documents)`` by the first one, ``read(documents, name)``."""
+    """The importer of a format: ``detects(documents)`` by the first one, ``read(documents, name)``.
+
+    One that *reads_damaged* gets documents with a fault, too: a log is not refused for text that a program wrote.
+    """
 
     name: str
     detects: Callable[[Sequence[Document]], bool]
     read: Callable[[Iterator[Document], str], Iterator[ConversationReader]]
+    reads_damaged: bool = False
+
+    def accepted(self, found: Iterable[Document]) -> Iterator[Document]:
+        """Yield *found*, as far as this importer reads it.
+
+        Raises:
+            ImportRefused: the fault of a document.
+        """
+        for document in found:
+            if document.fault is not None and not self.reads_damaged:
+                raise document.fault
+            yield document
 
 
 def documents(source: bytes | Iterable[bytes]) -> list[Document]:
@@ -76,7 +93,11 @@ def documents(source: bytes | Iterable[bytes]) -> list[Document]:
     Raises:
         ImportRefused: with the number of the first bad line.
     """
-    return list(each_document(source))
+    found = list(each_document(source))
+    for document in found:
+        if document.fault is not None:
+            raise document.fault
+    return found
 
 
 def each_document(source: bytes | Iterable[bytes]) -> Iterator[Document]:
@@ -91,8 +112,8 @@ def each_document(source: bytes | Iterable[bytes]) -> Iterator[Document]:
     if not first:
         raise ImportRefused("empty_file", "the file is empty", line=1)
     if _is_whole(first):
-        yield Document(number, _parse(first, number))
-        yield from (Document(at, _parse(line, at)) for at, line in numbered if line.strip())
+        yield _document(first, number)
+        yield from (_document(line, at) for at, line in numbered if line.strip())
         return
     whole, second = bytearray(first), b""
     for _, line in numbered:
@@ -126,6 +147,15 @@ def _are_lines(first: bytes, second: bytes) -> bool:
     """Tell whether *first*, which is not complete JSON, was to be a line of its own, as *second* is."""
     begins_document = first.startswith(b"[") and first.endswith((b"[", b","))
     return first[:1] == second[:1] and first[:1] in {b"{", b"["} and not begins_document and _is_whole(second)
+
+
+def _document(data: bytes, line: int) -> Document:
+    try:
+        return Document(line, _parse(data, line))
+    except ImportRefused as fault:
+        if fault.code not in READABLE:
+            raise
+        return Document(line, readable(data), fault)
 
 
 def _parse(data: bytes, line: int) -> Any:

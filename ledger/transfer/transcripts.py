@@ -91,7 +91,7 @@ class TranscriptImport:
                 await self._store.events.append_all(Rereadable(requests))
             names = [name for target in targets if (name := target.stream.session_id) in tally.entries or target.known]
             return Imported(
-                sessions=len(names),
+                sessions=len(names) + len(tally.forks),
                 entries=tally.entries.total(),
                 skipped=sum(len(target.known) for target in targets),
                 session_ids=(*names, *tally.forks),

@@ -32,7 +32,11 @@ HELD = {
     "openhands": "source",
     "bfcl-memory": "mood",
     "dated-sessions": "speaker",
+    "claude-code": "parentUuid",
 }
+
+#: Types that say only which kind of entry a part is.
+SHAPES = {"function", "message", "text", "tool_use", "tool_result"}
 
 each_case = pytest.mark.parametrize("case", CASES, ids=IDS)
 
@@ -148,9 +152,10 @@ async def test_each_batch_has_a_write_id_of_its_own_and_nothing_is_compacted(cas
 
 
 def _beside_types(value: Any) -> Any:
-    """Return *value* without what only names a shape; what it shapes is there, as an entry of a kind."""
+    """Return *value* without what only names a shape or status; what it shapes is there, as an entry of a kind."""
     if isinstance(value, dict):
-        return {key: _beside_types(item) for key, item in value.items() if not (key == "type" and item == "function")}
+        there = {key: item for key, item in value.items() if not (key == "type" and item in SHAPES)}
+        return {key: _beside_types(item) for key, item in there.items() if key != "is_error"}
     return [_beside_types(item) for item in value] if isinstance(value, list) else value
 
 

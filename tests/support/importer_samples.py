@@ -37,6 +37,8 @@ CASES = (
     Case("openhands_events.jsonl", "openhands", {"file": 11}),
     Case("bfcl_memory.jsonl", "bfcl-memory", {"garden": 3, "kitchen": 1}),
     Case("dated_sessions.jsonl", "dated-sessions", {"garden": 3, "kitchen": 1}),
+    Case("claude_simple.jsonl", "claude-code", {"5d0c2c1e-8a51-4b0e-9d53-0f6f1f4f7a10": 4}),
+    Case("claude_tools.jsonl", "claude-code", {"5d0c2c1e-8a51-4b0e-9d53-0f6f1f4f7a10": 6}),
     Case("openhands_runs.jsonl", "openhands", {"org__repo-1": 2, "org__repo-1-2": 1}),
 )
 IDS = [case.file for case in CASES]
