@@ -4,19 +4,21 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 import typer
 
-from ledger.cli.app import app, command, options, run
+from ledger.cli.app import Options, app, command, options, run
 from ledger.cli.arguments import UserOption, opened
-from ledger.cli.output import counted
-from ledger.cli.source import in_file, lines, spooled
+from ledger.cli.output import Output, counted, safe
+from ledger.cli.source import finished_lines, in_file, lines, spooled
+from ledger.cli.transcript_folder import FolderImport
 from ledger.errors import ImportRefused, InvalidInput, LedgerError, SessionExists, StorageFull
-from ledger.importers import TranscriptFile, session_name_of
+from ledger.importers import FORMATS, TranscriptFile, session_name_of
 from ledger.memory import MemoryLedger
 from ledger.transfer.importing import Imported
 from ledger.transfer.reader import is_ours
@@ -24,17 +26,29 @@ from ledger.transfer.reader import is_ours
 
 @command(app, "import")
 def import_(
-    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Transcripts or exports, gzip or not; or -.")],
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE…", help="Transcripts or exports, gzip or not; folders of them; or -.")
+    ],
     session: Annotated[
         str | None, typer.Option("--session", metavar="NAME", help="The session's name, for a file that holds one.")
     ] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="FORMAT", help=f"Instead of by content: {', '.join(FORMATS)}.")
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on with what is written to the files, until interrupted.")
+    ] = False,
     user: UserOption = None,
 ) -> None:
     """Record transcripts of other systems, or copy exports; what exists already is skipped.
 
-    The content determines the format. Each file is recorded in one transaction, or not at all.
+    The content determines the format. Each file is recorded in one transaction, or not at all. A bad file in a folder
+    does not stop the others.
     """
     opts = options()
+    if watch or any(os.path.isdir(name) for name in files):  # noqa: PTH112 - the name may be no path
+        _import_folders(opts, files, session=session, form=form, watch=watch, user=user)
+        return
 
     async def work() -> list[Imported]:
         imported: list[Imported] = []
@@ -42,7 +56,7 @@ def import_(
             with opts.output.progress("Importing", "sessions") as progress:
                 for name in files:
                     try:
-                        imported.append(await import_one(ledger, name, session, user, progress))
+                        imported.append(await import_one(ledger, name, session, user, progress, form=form))
                     except LedgerError as fault:
                         raise placed(fault, name, len(imported), len(files)) from None
         return imported
@@ -50,14 +64,110 @@ def import_(
     done = run(work)
     names = [name for imported in done for name in imported.session_ids]
     counts = {name: sum(getattr(imported, name) for imported in done) for name in ("sessions", "entries", "skipped")}
+    lines = sum((Counter(imported.other_lines) for imported in done), Counter[str]())
+    value = {**counts, "session_ids": names, "other_lines": dict(lines.most_common())}
+    opts.output.result(value, lambda: _show_imported(opts.output, counts, lines, names))
+
+
+def _import_folders(
+    opts: Options, places: Sequence[str], *, session: str | None, form: str | None, watch: bool, user: str | None
+) -> None:
+    """Import what is in folders, and with *watch* what is written there until interrupted.
+
+    Raises:
+        InvalidInput: a session name for a folder, or standard input beside it.
+        typer.Exit: a file could not be imported.
+    """
+    if session is not None:
+        raise InvalidInput("bad_arguments", "must not be given for a folder, or with --watch", field="--session")
+    if "-" in places:
+        raise InvalidInput("bad_arguments", "standard input cannot be imported with a folder or --watch", field="FILE")
+    folders: FolderImport | None = None
+
+    async def work() -> None:
+        nonlocal folders
+        async with opened(opts) as ledger:
+
+            async def import_file(path: str, name: str) -> Imported:
+                return await import_one(
+                    ledger, path, None, user, lambda done, total: None, form=form, named=name, growing=True
+                )
+
+            folders = FolderImport(places, import_file)
+            with opts.output.progress("Importing", "files") as progress:
+                await folders.once(progress)
+            if watch:
+                _show_folders(opts.output, folders)
+                opts.output.tell("watching; Ctrl-C ends it", "dim")
+                sys.stdout.flush()
+                await folders.watch(lambda done: _tell_more(opts.output, done))
+
+    try:
+        run(work)
+    except KeyboardInterrupt:
+        if not watch or folders is None:
+            raise
+    if folders is None:
+        return
+    if watch and not opts.output.json:
+        counts, _, _ = folders.totals()
+        opts.output.say(f"\nstopped; {counted(counts['entries'], 'entry')} recorded")
+    else:
+        _show_folders(opts.output, folders)
+    if folders.failed:
+        raise typer.Exit(1)
+
+
+def _show_folders(output: Output, folders: FolderImport) -> None:
+    counts, lines, names = folders.totals()
+    failed = {path: safe(str(placed(fault, path))) for path, fault in folders.failed.items()}
+    value = {
+        **{name: counts[name] for name in ("sessions", "entries", "skipped")},
+        "session_ids": names,
+        "other_lines": dict(lines.most_common()),
+        "files": folders.files,
+        "no_transcripts": sorted(folders.others),
+        "failed": [{"file": path, "message": message} for path, message in failed.items()],
+    }
 
     def show() -> None:
-        there = f"; {counts['skipped']:,} were there already" if counts["skipped"] else ""
-        recorded = f"{counted(counts['entries'], 'entry')} of {counted(counts['sessions'], 'session')}"
-        opts.output.say(f"{recorded} recorded{there}")
-        opts.output.say("  ".join(names[:5]) + (f"  … and {len(names) - 5} more" if len(names) > 5 else ""), "dim")
+        output.say(f"{counted(folders.files, 'file')} read")
+        _show_imported(output, counts, lines, names)
+        if folders.others:
+            output.say(
+                f"without a transcript: {', '.join(sorted(folders.others)[:5])}{_more(len(folders.others))}", "dim"
+            )
+        for message in failed.values():
+            output.say(f"not imported: {message}", "yellow")
+        if names:
+            shown = next((name for name in reversed(names) if not {"#", "~"} & set(name)), names[0])
+            output.say(f"next: memory-ledger view {shown}, memory-ledger search WORDS, memory-ledger sessions")
 
-    opts.output.result({**counts, "session_ids": names}, show)
+    output.result(value, show)
+
+
+def _more(number: int) -> str:
+    return f"  … and {number - 5} more" if number > 5 else ""
+
+
+def _tell_more(output: Output, done: Sequence[Imported]) -> None:
+    for imported in done:
+        if imported.entries and output.json:
+            output.line({"entries": imported.entries, "session_ids": imported.session_ids})
+        elif imported.entries:
+            output.say(f"{counted(imported.entries, 'entry')} more: {'  '.join(imported.session_ids)}")
+    sys.stdout.flush()
+
+
+def _show_imported(output: Output, counts: Mapping[str, int], lines: Counter[str], names: Sequence[str]) -> None:
+    there = f"; {counts['skipped']:,} were there already" if counts["skipped"] else ""
+    recorded = f"{counted(counts['entries'], 'entry')} of {counted(counts['sessions'], 'session')}"
+    output.say(f"{recorded} recorded{there}")
+    if lines:
+        types = ", ".join(f"{name} {number:,}" for name, number in lines.most_common(6))
+        output.say(f"{lines.total():,} of them are lines that no window shows: {types}", "dim")
+    if names:
+        output.say("  ".join(names[:5]) + _more(len(names)), "dim")
 
 
 def placed(fault: LedgerError, name: str, recorded: int = 0, files: int = 1) -> LedgerError:
@@ -72,13 +182,28 @@ def placed(fault: LedgerError, name: str, recorded: int = 0, files: int = 1) -> 
 
 
 async def import_one(
-    ledger: MemoryLedger, name: str, session: str | None, user: str | None, progress: Callable[[int, int], None]
+    ledger: MemoryLedger,
+    name: str,
+    session: str | None,
+    user: str | None,
+    progress: Callable[[int, int], None],
+    *,
+    form: str | None = None,
+    named: str | None = None,
+    growing: bool = False,
 ) -> Imported:
-    """Record file *name*, whose content determines its format; see `MemoryLedger.import_file`."""
+    """Record file *name*, whose content determines its format unless *form* does; see `MemoryLedger.import_file`.
+
+    Sessions without a name of their own are called *named*, or as the file. The last line of a *growing* file may be
+    unfinished.
+    """
     with spooled(name) as spool:
-        if is_ours(next(lines(spool), b"")):
+        read = finished_lines if growing else lines
+        if form is None and is_ours(next(lines(spool), b"")):
             return await ledger.import_file(lambda: lines(spool), session_id=session, user_id=user)
-        found = TranscriptFile(lambda: lines(spool), name=session_name_of(name), session_id=session)
+        found = TranscriptFile(
+            lambda: read(spool), name=named or session_name_of(name), session_id=session, format=form
+        )
         return await ledger.import_conversations(found, user_id=user, progress=progress)
 
 

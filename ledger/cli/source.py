@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
+import msgspec
+
 from ledger.errors import ImportRefused, InvalidInput
 
 LINE_BYTES: Final = 12 * 1024 * 1024
@@ -71,6 +73,25 @@ def lines(spool: BinaryIO) -> Iterator[bytes]:
     spool.seek(0)
     while line := spool.readline():  # `yield from` would close the file when a generator is dropped
         yield line
+
+
+def finished_lines(spool: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of *spool* as `lines` does, but of JSONL not a last one that is still being written."""
+    by_line: bool | None = None
+    for line in lines(spool):
+        if by_line is None and line.strip():
+            by_line = _is_json(line)
+        if by_line and not line.endswith(b"\n") and not _is_json(line):
+            return
+        yield line
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
 
 
 class _Spool:

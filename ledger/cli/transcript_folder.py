@@ -1,0 +1,128 @@
+"""Import of whole folders of transcripts, and of files that are still written to."""
+
+import os
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import anyio
+
+from ledger.errors import ImportRefused, LedgerError, Unavailable
+from ledger.importers import session_name_of
+from ledger.transfer.importing import Imported
+
+#: The endings of files that may be transcripts or exports, each also with ``.gz``.
+ENDINGS: Final = (".json", ".jsonl", ".ndjson", ".traj")
+#: Faults that say that a file is something else, such as a program's settings.
+_NO_TRANSCRIPTS: Final = frozenset({"unknown_format", "empty_file"})
+_SECONDS: Final = 2.0
+
+#: Imports the file with a path, for sessions with a name.
+ImportFile = Callable[[str, str], Awaitable[Imported]]
+
+
+class Found(NamedTuple):
+    """A file to import, and the name for sessions that have none."""
+
+    path: Path
+    name: str
+
+
+class FolderImport:
+    """Imports the files in folders, one transaction for each; a bad file does not stop the others."""
+
+    def __init__(self, places: Sequence[str], import_file: ImportFile) -> None:
+        self._places = places
+        self._import_file = import_file
+        self._seen: dict[Path, tuple[int, int]] = {}
+        self.imported: list[Imported] = []
+        self.failed: dict[str, LedgerError] = {}
+        self.others: set[str] = set()
+        self.files = 0
+
+    async def once(self, progress: Callable[[int, int], None]) -> list[Imported]:
+        """Import the files that are new or changed since the last time, and return what was recorded.
+
+        *progress* gets (files done, all files).
+
+        Raises:
+            Unavailable: the database cannot be reached.
+        """
+        changed = [found for found in self._files() if self._seen.get(found.path) != _stamp(found.path)]
+        done: list[Imported] = []
+        for number, found in enumerate(changed):
+            progress(number, len(changed))
+            stamp = _stamp(found.path)
+            imported = await self._import(found)
+            self._seen[found.path] = stamp
+            if imported is not None:
+                done.append(imported)
+        progress(len(changed), len(changed))
+        self.files = len(self._seen)
+        self.imported += done
+        return done
+
+    async def watch(self, report: Callable[[list[Imported]], None]) -> None:
+        """Import what comes, looking every two seconds, until cancelled; *report* gets what was recorded."""
+        while True:
+            await anyio.sleep(_SECONDS)
+            report(await self.once(lambda done, total: None))
+
+    def totals(self) -> tuple[Counter[str], Counter[str], list[str]]:
+        """Return the numbers of sessions, entries and skipped entries; other lines by type; and the sessions."""
+        counts: Counter[str] = Counter()
+        lines: Counter[str] = Counter()
+        for imported in self.imported:
+            counts.update(sessions=imported.sessions, entries=imported.entries, skipped=imported.skipped)
+            lines.update(imported.other_lines)
+        return counts, lines, list(dict.fromkeys(name for one in self.imported for name in one.session_ids))
+
+    async def _import(self, found: Found) -> Imported | None:
+        path = str(found.path)
+        self.failed.pop(path, None)
+        self.others.discard(path)
+        try:
+            return await self._import_file(path, found.name)
+        except Unavailable:
+            raise
+        except ImportRefused as fault:
+            if fault.code in _NO_TRANSCRIPTS:
+                self.others.add(path)
+            else:
+                self.failed[path] = fault
+        except LedgerError as fault:
+            self.failed[path] = fault
+        return None
+
+    def _files(self) -> Iterator[Found]:
+        for place in self._places:
+            if os.path.isdir(place):  # noqa: PTH112 - the paths of `os.walk`
+                yield from files_in(Path(place))
+            else:
+                yield Found(Path(place), session_name_of(place))
+
+
+def files_in(folder: Path) -> list[Found]:
+    """Return the files in *folder*, and below, that may be transcripts, by path.
+
+    The names have the folders in them, so that files of several projects do not get the same.
+    """
+    found = []
+    for root, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(root, name)
+            if name.lower().removesuffix(".gz").endswith(ENDINGS) and path.is_file():
+                parts = path.relative_to(folder).parts
+                found.append(Found(path, session_name_of(":".join(parts))))
+    return found
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """Return what changes when a file is written to; zeros if it is not there, so that it is tried and reported."""
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0
+    return status.st_size, status.st_mtime_ns
