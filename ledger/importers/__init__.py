@@ -9,7 +9,16 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from ledger.errors import ImportRefused, InvalidInput
-from ledger.importers import bfcl_memory, claude_code, dated_sessions, openai_chat, openhands, swe_agent
+from ledger.importers import (
+    bfcl_memory,
+    claude_code,
+    codex,
+    dated_sessions,
+    gemini_cli,
+    openai_chat,
+    openhands,
+    swe_agent,
+)
 from ledger.importers.base import (
     Conversation,
     ConversationReader,
@@ -35,6 +44,8 @@ __all__ = [
 #: In the order in which they are tried.
 IMPORTERS: tuple[Importer, ...] = (
     claude_code.IMPORTER,
+    codex.IMPORTER,
+    gemini_cli.IMPORTER,
     openhands.IMPORTER,
     swe_agent.IMPORTER,
     bfcl_memory.IMPORTER,

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ledger.importers import IMPORTERS, documents, read
+from ledger.importers.steps import HIDDEN
 from ledger.limits import METADATA_BYTES
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
@@ -33,10 +34,15 @@ HELD = {
     "bfcl-memory": "mood",
     "dated-sessions": "speaker",
     "claude-code": "parentUuid",
+    "codex": "timestamp",
+    "gemini-cli": "timestamp",
 }
 
 #: Types that say only which kind of entry a part is.
-SHAPES = {"function", "message", "text", "tool_use", "tool_result"}
+SHAPES = {
+    *("function", "message", "text", "tool_use", "tool_result", "gemini"),
+    *("response_item", "input_text", "output_text", "function_call", "function_call_output"),
+}
 
 each_case = pytest.mark.parametrize("case", CASES, ids=IDS)
 
@@ -142,7 +148,10 @@ async def test_each_batch_has_a_write_id_of_its_own_and_nothing_is_compacted(cas
     ledger = ledger_over(InMemoryStore(), config={"maxEntries": 1, "recentWindow": 0, "minEntriesToCompress": 1})
     for conversation in conversations_of(case.data):
         await ledger.import_conversations([conversation])
-        entries = await ledger.get_active_entries(conversation.session_id)
+        entries = (await ledger.get_history(conversation.session_id)).entries
+        active = await ledger.get_active_entries(conversation.session_id)
+        shown = [entry.version for entry in entries if not (entry.metadata or {}).get(HIDDEN)]
+        assert [entry.version for entry in active] == shown
         sizes: dict[str, int] = {}
         for entry in entries:
             sizes[entry.write_id] = sizes.get(entry.write_id, 0) + 1

@@ -39,6 +39,8 @@ CASES = (
     Case("dated_sessions.jsonl", "dated-sessions", {"garden": 3, "kitchen": 1}),
     Case("claude_simple.jsonl", "claude-code", {"5d0c2c1e-8a51-4b0e-9d53-0f6f1f4f7a10": 4}),
     Case("claude_tools.jsonl", "claude-code", {"5d0c2c1e-8a51-4b0e-9d53-0f6f1f4f7a10": 6}),
+    Case("codex_items.jsonl", "codex", {"019a0001-aaaa-7bbb-8ccc-000000000004": 5}),
+    Case("gemini_simple.json", "gemini-cli", {"6a0f0001-1111-4222-8333-000000000001": 2}),
     Case("openhands_runs.jsonl", "openhands", {"org__repo-1": 2, "org__repo-1-2": 1}),
 )
 IDS = [case.file for case in CASES]
