@@ -14,9 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
-import msgspec
-
 from ledger.errors import ImportRefused, InvalidInput
+from ledger.importers.base import is_whole
 
 LINE_BYTES: Final = 12 * 1024 * 1024
 RATIO: Final = 200
@@ -80,18 +79,10 @@ def finished_lines(spool: BinaryIO) -> Iterator[bytes]:
     by_line: bool | None = None
     for line in lines(spool):
         if by_line is None and line.strip():
-            by_line = _is_json(line)
-        if by_line and not line.endswith(b"\n") and not _is_json(line):
+            by_line = is_whole(line)
+        if by_line and not line.endswith(b"\n") and not is_whole(line):
             return
         yield line
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError):
-        return False
-    return True
 
 
 class _Spool:

@@ -111,7 +111,7 @@ def each_document(source: bytes | Iterable[bytes]) -> Iterator[Document]:
     number, first = next(((number, line) for number, line in numbered if line.strip()), (1, b""))
     if not first:
         raise ImportRefused("empty_file", "the file is empty", line=1)
-    if _is_whole(first):
+    if is_whole(first):
         yield _document(first, number)
         yield from (_document(line, at) for at, line in numbered if line.strip())
         return
@@ -135,18 +135,26 @@ def are_several(found: Iterator[Document]) -> tuple[bool, Iterator[Document]]:
     return len(first) > 1, chain(first, found)
 
 
-def _is_whole(line: bytes) -> bool:
+def is_whole(line: bytes) -> bool:
+    """Tell whether *line* is complete JSON, also with halves of characters."""
     try:
         msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError):
+    except RecursionError:
         return False
+    except msgspec.DecodeError:
+        if b"\\ud" not in line.lower():
+            return False
+        try:
+            json.loads(line)
+        except (ValueError, RecursionError):
+            return False
     return True
 
 
 def _are_lines(first: bytes, second: bytes) -> bool:
     """Tell whether *first*, which is not complete JSON, was to be a line of its own, as *second* is."""
     begins_document = first.startswith(b"[") and first.endswith((b"[", b","))
-    return first[:1] == second[:1] and first[:1] in {b"{", b"["} and not begins_document and _is_whole(second)
+    return first[:1] == second[:1] and first[:1] in {b"{", b"["} and not begins_document and is_whole(second)
 
 
 def _document(data: bytes, line: int) -> Document:
