@@ -1,0 +1,122 @@
+"""Folders of transcripts, and files that are still written to."""
+
+import re
+import shutil
+import signal
+from base64 import b64decode
+from gzip import decompress
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.support.importer_samples import SAMPLES
+
+FIRST = "5d0c2c1e-8a51-4b0e-9d53-0f6f1f4f7a10"
+SECOND = "6d0c2c1e-8a51-4b0e-9d53-0f6f1f4f7a10"
+
+
+@pytest.fixture
+def projects(tmp_path: Path) -> Path:
+    """Two projects of a coding agent; one also has chats whose files have no ids, by the same name."""
+    folder = tmp_path / "projects"
+    for project in ("-home-mara-garden", "-home-mara-shed"):
+        (folder / project).mkdir(parents=True)
+        shutil.copy(SAMPLES / "openai_list.json", folder / project / "chat.json")
+    shutil.copy(SAMPLES / "claude_agents.jsonl", folder / "-home-mara-garden" / f"{FIRST}.jsonl")
+    branched = (SAMPLES / "claude_branched.jsonl").read_text().replace(FIRST, SECOND)
+    (folder / "-home-mara-shed" / f"{SECOND}.jsonl").write_text(branched)
+    (folder / "settings.json").write_text('{"theme": "dark"}')
+    (folder / "notes.md").write_text("# not read")
+    return folder
+
+
+def test_a_folder_is_imported_once_and_its_files_do_not_collide(cli: Cli, projects: Path) -> None:
+    done = cli.json("import", str(projects))
+    assert set(done["session_ids"]) == {
+        FIRST,
+        f"{FIRST}#a1b2c3d4",
+        SECOND,
+        f"{SECOND}~1",
+        "home-mara-garden:chat",
+        "home-mara-shed:chat",
+    }
+    assert (done["files"], done["failed"], done["no_transcripts"]) == (5, [], [str(projects / "settings.json")])
+    assert done["other_lines"] == {"summary": 1, "file-history-snapshot": 1, "system": 1}
+    export = cli("export", "--all").out
+    again = cli.json("import", str(projects))
+    assert (again["entries"], again["skipped"]) == (0, done["entries"])
+    assert cli("export", "--all").out == export
+    assert cli.json("verify")["verdict"] == "OK-CHAINED"
+
+
+def test_a_bad_file_does_not_stop_the_others_and_is_named_at_the_end(cli: Cli, projects: Path) -> None:
+    bad = projects / "-home-mara-garden" / "00.jsonl"
+    bad.write_text('{"type": "user", broken\n')
+    ran = cli.try_("import", str(projects))
+    assert ran.code == 1
+    assert f"not imported: {bad}: line 1: is not valid JSON" in ran.out
+    assert "next: memory-ledger view" in ran.out
+    assert SECOND in {session["session_id"] for session in cli.json("sessions")["sessions"]}
+    bad.unlink()
+    assert cli.try_("import", str(projects)).code == 0, "the control: without the bad file nothing is wrong"
+
+
+def test_a_line_that_is_still_being_written_waits_for_its_end(cli: Cli, projects: Path) -> None:
+    growing = projects / "-home-mara-garden" / f"{FIRST}.jsonl"
+    whole = growing.read_bytes()
+    growing.write_bytes(whole[:-40])
+    done = cli.json("import", str(projects / "-home-mara-garden"))
+    assert done["failed"] == []
+    growing.write_bytes(whole)
+    assert cli.json("import", str(projects / "-home-mara-garden"))["entries"] == 1
+
+
+def test_watching_takes_in_what_is_written_and_ends_with_control_c(cli: Cli, projects: Path) -> None:
+    growing = projects / "-home-mara-shed" / f"{SECOND}.jsonl"
+    lines = growing.read_text().splitlines(keepends=True)
+    growing.write_text("".join(lines[:2]))
+    watching = cli.process("import", str(growing.parent), "--watch")
+    assert watching.stdout is not None
+    assert watching.stdout.readline() == "2 files read\n"
+    while not watching.stdout.readline().startswith("watching"):
+        pass
+    with growing.open("a") as file:
+        file.write("".join(lines[2:]))
+    assert watching.stdout.readline() == f"4 entries more: {SECOND}  {SECOND}~1\n"
+    watching.send_signal(signal.SIGINT)
+    out, err = watching.communicate(timeout=30)
+    assert (watching.returncode, err) == (0, "")
+    assert out.strip().startswith("stopped; ")
+    shown = cli.json("context", SECOND)["messages"]
+    assert [message["content"] for message in shown][2:] == ["Leeks instead.", "Leeks are planted."]
+
+
+def test_a_folder_has_no_single_session_and_no_standard_input(cli: Cli, projects: Path) -> None:
+    for arguments in (["--session", "x"], ["-"]):
+        ran = cli.try_("import", str(projects), *arguments)
+        assert ran.code == 2
+        assert len(ran.err.splitlines()) == 1
+
+
+def test_a_format_can_be_named_and_an_unknown_one_is_refused__IN_1(cli: Cli) -> None:
+    path = str(SAMPLES / "claude_simple.jsonl")
+    assert cli.json("import", path, "--format", "claude-code")["entries"] == 4
+    assert "must be one of" in cli.try_("import", path, "--format", "claude").err
+    assert cli.try_("import", path, "--format", "openai-chat").code == 2
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("claude_compacted.jsonl", "ten bags of compost"),
+        ("codex_tools.jsonl", "A rake and a spade."),
+        ("gemini_tools.jsonl", "Seeds and a shed."),
+        ("gemini_simple.json", "Ferns and mint."),
+    ],
+)
+def test_view_takes_what_import_takes(cli: Cli, tmp_path: Path, file: str, words: str) -> None:
+    page = tmp_path / "page.html"
+    assert cli.json("view", str(SAMPLES / file), "--html", str(page))["bytes"] > 1_000
+    blocks = re.findall(r'data-block="entries-\d+">([^<]+)<', page.read_text())
+    assert words.encode() in b"".join(decompress(b64decode(block)) for block in blocks)
