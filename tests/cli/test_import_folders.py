@@ -109,7 +109,7 @@ def test_a_format_can_be_named_and_an_unknown_one_is_refused__IN_1(cli: Cli) -> 
 @pytest.mark.parametrize(
     ("file", "words"),
     [
-        ("claude_compacted.jsonl", "ten bags of compost"),
+        ("claude_compacted.jsonl", "Noted: 4417."),
         ("codex_tools.jsonl", "A rake and a spade."),
         ("gemini_tools.jsonl", "Seeds and a shed."),
         ("gemini_simple.json", "Ferns and mint."),

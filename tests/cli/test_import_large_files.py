@@ -15,7 +15,7 @@ from tests.cli.conftest import Cli
 SESSION = "8d0c2c1e-8a51-4b0e-9d53-0f6f1f4f7a10"
 MEGABYTE = 1024 * 1024
 #: How much more the large file may need than one of a tenth of its size.
-MORE = 160 * MEGABYTE
+MORE = 64 * MEGABYTE
 
 
 def lines(seed: int, size: int) -> Iterator[str]:
@@ -54,11 +54,11 @@ def lines(seed: int, size: int) -> Iterator[str]:
 
 def peak(cli: Cli, path: Path) -> tuple[int, int]:
     """Import *path* in a process of its own; return its peak memory in bytes and the entries it recorded."""
-    process = cli.process("import", str(path), "--json")
-    assert process.stdout is not None
-    out = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    with cli.process("import", str(path), "--json") as process:
+        assert process.stdout is not None
+        out = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, out
     return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024), json.loads(out)["entries"]
 
