@@ -18,17 +18,18 @@ ORIGINAL: Final = "json"
 def readable(data: bytes) -> Any:
     """Return the JSON value in *data* without what made it unreadable; an object also has its text as ``json``."""
     text = data.decode().strip()
-    value = _clean(json.loads(text))
+    value = clean(json.loads(text))
     return {**value, ORIGINAL: text} if isinstance(value, dict) else value
 
 
-def _clean(value: Any) -> Any:
+def clean(value: Any) -> Any:
+    """Return *value* with replacement characters for what no entry may have, and such numbers as text."""
     if isinstance(value, str):
         return value.replace("\0", "␀").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
-        return {_clean(key): _clean(item) for key, item in value.items()}
+        return {clean(key): clean(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_clean(item) for item in value]
+        return [clean(item) for item in value]
     if isinstance(value, float) and not float("-inf") < value < float("inf"):
         return str(value)
     if isinstance(value, int) and not isinstance(value, bool) and not INT_MIN <= value <= INT_MAX:

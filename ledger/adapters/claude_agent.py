@@ -1,0 +1,283 @@
+"""Sessions of the Claude Agent SDK in the ledger: a `SessionStore` for its option ``session_store``.
+
+    store = LedgerSessionStore()
+    async for message in query(prompt="Fix the test", options=ClaudeAgentOptions(session_store=store)):
+        ...
+
+A project is a user, a session is a session, and each transcript of an agent is a session ``ID#PATH``.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any, Final, Literal, Self, TypeVar
+
+from ledger.adapters.claude_agent_lines import draft_of, line_of
+from ledger.adapters.claude_agent_names import SEPARATOR, key_of, name_of
+from ledger.application.entries_with_data import add_entries_with_data
+from ledger.errors import InvalidInput, SessionNotFound, Unavailable
+from ledger.event_loop_thread import EventLoopThread
+from ledger.events import JsonObject
+from ledger.memory import MemoryLedger
+from ledger.ports.session_index import IndexedSession
+from ledger.strict_json import check_value
+from projections import config as memory_config
+
+T = TypeVar("T")
+
+#: Keys of the session data.
+_SUMMARY: Final = "claude_summary"
+_KEYS: Final = "claude_key"
+_AT_ONCE: Final = 500
+_PAGE: Final = 100
+#: Every line stays as it is, and nothing is compacted.
+_CONFIG: Final = memory_config.load({"profile": "none"})
+
+
+class LedgerSessionStore:
+    """A `SessionStore` whose transcripts are sessions of the ledger; see the SDK for what each method promises.
+
+    Given nothing, it opens the embedded server or the database that the environment names; given a URL, that
+    database. Then it may be used from any event loop and thread, and `close` ends it. Given an open *ledger*, it uses
+    that, on the event loop of the ledger. Nothing is erased: `delete` ends a session, whose history stays. With
+    *on_delete* ``"refuse"`` it raises instead.
+    """
+
+    def __init__(
+        self,
+        database_url: str | None = None,
+        *,
+        namespace: str | None = None,
+        ledger: MemoryLedger | None = None,
+        on_delete: Literal["end", "refuse"] = "end",
+        **opening: Any,
+    ) -> None:
+        """Open the ledger; other arguments are those of `MemoryLedger.open`.
+
+        Raises:
+            InvalidInput: *on_delete* is unknown, or a ledger was given with what would open another.
+            LedgerError: the database cannot be used.
+        """
+        if on_delete not in {"end", "refuse"}:
+            raise InvalidInput("bad_value", "must be end or refuse", field="on_delete")
+        if ledger is not None and (database_url is not None or namespace is not None or opening):
+            raise InvalidInput("bad_arguments", "must not be given with what opens another", field="ledger")
+        self._on_delete = on_delete
+        self._closed = False
+        self._given = ledger
+        self._thread: EventLoopThread[MemoryLedger] | None = None
+        if ledger is None:
+            reopens = not {"store", "summarizer", "embedder"} & opening.keys()
+            self._thread = EventLoopThread(
+                partial(MemoryLedger.open, database_url, namespace, **opening), reopens=reopens
+            )
+
+    async def append(self, key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> None:
+        """Add transcript lines; one whose ``uuid`` is stored already is left out."""
+        for start in range(0, len(entries), _AT_ONCE):
+            await self._run(partial(_append, key=key, lines=entries[start : start + _AT_ONCE]))
+
+    async def load(self, key: Mapping[str, Any]) -> list[JsonObject] | None:
+        """Return all lines of a transcript, oldest first; None if there is none."""
+        return await self._run(partial(_load, key=key))
+
+    async def list_sessions(self, project_key: str) -> list[JsonObject]:
+        """Return id and time of change, in milliseconds since 1970, of each session of a project."""
+        return await self._run(partial(_list_sessions, project_key=project_key))
+
+    async def list_session_summaries(self, project_key: str) -> list[JsonObject]:
+        """Return what the SDK's `fold_session_summary` made of each session of a project."""
+        return await self._run(partial(_list_summaries, project_key=project_key))
+
+    async def delete(self, key: Mapping[str, Any]) -> None:
+        """End a session and the transcripts of its agents, or with a ``subpath`` that transcript only.
+
+        Raises:
+            InvalidInput: the store refuses it.
+        """
+        if self._on_delete == "refuse":
+            raise InvalidInput("not_permitted", "must stay: the store was opened with on_delete='refuse'", field="key")
+        await self._run(partial(_delete, key=key))
+
+    async def list_subkeys(self, key: Mapping[str, Any]) -> list[str]:
+        """Return the ``subpath`` of each transcript of an agent of a session."""
+        return await self._run(partial(_list_subkeys, key=key))
+
+    async def close(self) -> None:
+        """Close the ledger that this store opened; later calls raise `Unavailable`."""
+        self._closed = True
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self.close()
+
+    async def _run(self, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:
+        """Return the result of *work*; what began is finished even if the caller is cancelled (adapters AD-11)."""
+        if self._closed:
+            raise Unavailable("the session store is closed; open another")
+        if self._given is not None:
+            running: asyncio.Future[T] = asyncio.ensure_future(_awaited(work(self._given)))
+        else:
+            assert self._thread is not None
+            loop = self._thread.loop()
+            running = asyncio.ensure_future(asyncio.to_thread(lambda: loop.call(_on_loop, loop, work)))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            await asyncio.wait([running])
+            raise
+
+
+async def _awaited(found: Awaitable[T]) -> T:
+    return await found
+
+
+async def _on_loop(loop: Any, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:
+    return await work(loop.value)
+
+
+async def _append(ledger: MemoryLedger, key: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> None:
+    user, session = _names(key)
+    fold = None if key.get("subpath") is not None else import_module("claude_agent_sdk").fold_session_summary
+
+    def data_after(data: JsonObject, new: Sequence[int]) -> JsonObject:
+        changed: JsonObject = {} if _KEYS in data else {_KEYS: _readable_key(key)}
+        if fold is not None:
+            before = _read_summary(data.get(_SUMMARY))
+            previous = None if before is None else {"session_id": key["session_id"], "mtime": 0, "data": before}
+            changed[_SUMMARY] = _summary(fold(previous, key, [lines[number] for number in new])["data"])
+        return changed
+
+    await add_entries_with_data(
+        ledger._handle,  # noqa: SLF001 - adapters are part of the ledger
+        session,
+        [draft_of(line) for line in lines],
+        data_after,
+        user_id=user,
+        config=_CONFIG,
+    )
+
+
+async def _load(ledger: MemoryLedger, key: Mapping[str, Any]) -> list[JsonObject] | None:
+    user, session = _names(key)
+    try:
+        state = await ledger.get_state(session, user_id=user)
+    except SessionNotFound:
+        return None
+    if not state.opened:
+        return None
+    if not state.config.compactions:  # all that was not removed is in the window
+        return [line_of(entry) for entry in state.window.entries]
+    history = await ledger.get_history(session, user_id=user)
+    return [line_of(past) for past in history.current() if past.status != "removed"]
+
+
+async def _list_sessions(ledger: MemoryLedger, project_key: str) -> list[JsonObject]:
+    return [
+        {"session_id": await _session_key(ledger, row), "mtime": _mtime(row)}
+        async for row in _rows(ledger, project_key)
+        if SEPARATOR not in row.session_id
+    ]
+
+
+async def _list_summaries(ledger: MemoryLedger, project_key: str) -> list[JsonObject]:
+    found = []
+    async for row in _rows(ledger, project_key):
+        if SEPARATOR in row.session_id:
+            continue
+        summary = _read_summary((await ledger.get_data(row.session_id, user_id=row.user_id)).get(_SUMMARY))
+        if summary is not None:
+            session_id = await _session_key(ledger, row)
+            found.append({"session_id": session_id, "mtime": _mtime(row), "data": summary})
+    return found
+
+
+async def _delete(ledger: MemoryLedger, key: Mapping[str, Any]) -> None:
+    user, session = _names(key)
+    names = [session]
+    if key.get("subpath") is None:
+        names += [row.session_id async for row in _agents(ledger, key)]
+    for name in reversed(names):  # the session last, so that a repeated call finds what is left
+        await ledger.clear_session(name, end=True, user_id=user)
+
+
+async def _list_subkeys(ledger: MemoryLedger, key: Mapping[str, Any]) -> list[str]:
+    found = []
+    async for row in _agents(ledger, key):
+        subpath = key_of(row.session_id.partition(SEPARATOR)[2])
+        if subpath is None:
+            subpath = (await ledger.get_data(row.session_id, user_id=row.user_id))[_KEYS]["subpath"]
+        found.append(str(subpath))
+    return found
+
+
+async def _agents(ledger: MemoryLedger, key: Mapping[str, Any]) -> AsyncIterator[IndexedSession]:
+    prefix = f"{name_of(key['session_id'])}{SEPARATOR}"
+    async for row in _rows(ledger, key["project_key"], id_part=prefix):
+        if row.session_id.startswith(prefix):
+            yield row
+
+
+async def _rows(ledger: MemoryLedger, project_key: str, id_part: str | None = None) -> AsyncIterator[IndexedSession]:
+    """Yield the live sessions of a project, newest first."""
+    after = None
+    while True:
+        page = await ledger.list_sessions(
+            user_id=name_of(project_key), status="live", id_part=id_part, after=after, limit=_PAGE
+        )
+        for row in page:
+            yield row
+        if len(page) < _PAGE:
+            return
+        after = page[-1].updated_at, page[-1].stream_id
+
+
+async def _session_key(ledger: MemoryLedger, row: IndexedSession) -> str:
+    key = key_of(row.session_id)
+    if key is None:
+        key = (await ledger.get_data(row.session_id, user_id=row.user_id))[_KEYS]["session_id"]
+    return key
+
+
+def _summary(folded: JsonObject) -> Any:
+    """Return what the SDK folded as session data: its JSON as ASCII text if it has what no data may have."""
+    try:
+        check_value(folded, field="summary")
+    except InvalidInput:
+        return json.dumps(folded)
+    return folded
+
+
+def _read_summary(stored: Any) -> Any:
+    return json.loads(stored) if isinstance(stored, str) else stored
+
+
+def _mtime(row: IndexedSession) -> int:
+    return int(row.updated_at.timestamp() * 1_000)
+
+
+def _names(key: Mapping[str, Any]) -> tuple[str, str]:
+    """Return user and session of a key of the SDK.
+
+    Raises:
+        InvalidInput: a part is no text, or the ``subpath`` is empty.
+    """
+    for name in ("project_key", "session_id"):
+        if not isinstance(key.get(name), str):
+            raise InvalidInput("wrong_type", "must be text", field=f"key.{name}")
+    session, subpath = name_of(key["session_id"]), key.get("subpath")
+    if subpath is None:
+        return name_of(key["project_key"]), session
+    if not isinstance(subpath, str) or not subpath:
+        raise InvalidInput("wrong_type", "must be text; leave it out for the session itself", field="key.subpath")
+    return name_of(key["project_key"]), f"{session}{SEPARATOR}{name_of(subpath)}"
+
+
+def _readable_key(key: Mapping[str, Any]) -> JsonObject:
+    return {name: key[name] for name in ("project_key", "session_id", "subpath") if key.get(name) is not None}

@@ -1,0 +1,40 @@
+"""Keys of the Claude Agent SDK as names of users and sessions, and back. Source: adapters AD-3, CL-1."""
+
+import re
+from hashlib import sha256
+from typing import Final
+from urllib.parse import unquote_to_bytes
+
+from ledger.errors import InvalidInput
+from ledger.names import check_name
+
+#: Between the id of a session and the path of an agent of it.
+SEPARATOR: Final = "#"
+_LONGEST: Final = 200
+_PLAIN: Final = re.compile(r"[A-Za-z0-9._-]")
+
+
+def name_of(key: str) -> str:
+    """Return *key* if it can be a name, and else its bytes in percent notation after ``~``; a long one as a digest."""
+    if not key.startswith("~") and SEPARATOR not in key and len(key) <= _LONGEST and _is_name(key):
+        return key
+    data = key.encode(errors="surrogatepass")
+    encoded = "~" + "".join(chr(byte) if _PLAIN.match(chr(byte)) else f"%{byte:02X}" for byte in data)
+    return encoded if len(encoded) <= _LONGEST else f"~~{sha256(data).hexdigest()}"
+
+
+def key_of(name: str) -> str | None:
+    """Return the key that `name_of` made *name* of; None for a digest."""
+    if name.startswith("~~"):
+        return None
+    if not name.startswith("~"):
+        return name
+    return unquote_to_bytes(name[1:]).decode(errors="surrogatepass")
+
+
+def _is_name(key: str) -> bool:
+    try:
+        check_name(key, field="key")
+    except InvalidInput:
+        return False
+    return True

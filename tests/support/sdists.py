@@ -1,0 +1,28 @@
+"""Source distributions of SDKs, at exactly one version; they have the SDK's own tests. Source: adapters AD-15."""
+
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+
+def sdist(name: str, version: str, cache: Path) -> Path:
+    """Return the unpacked source of *name*, fetched once into *cache*; without a registry the test is skipped."""
+    folder = cache / f"{name.replace('-', '_')}-{version}"
+    if folder.exists():
+        return folder
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
+    done = subprocess.run(
+        [*command, "--no-build-isolation", "--dest", str(cache), f"{name}=={version}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    archives = sorted(cache.glob(f"{name.replace('-', '_')}-{version}.tar.gz"))
+    if not archives:
+        pytest.skip(f"{name} {version} could not be fetched: {done.stderr.strip().splitlines()[-1:]}")
+    with tarfile.open(archives[0]) as archive:
+        archive.extractall(cache, filter="data")
+    return folder
