@@ -9,10 +9,12 @@ A project is a user, a session is a session, and each transcript of an agent is 
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar, cast
+
+import anyio.to_thread
 
 from ledger.adapters.claude_agent_lines import draft_of, line_of
 from ledger.adapters.claude_agent_names import SEPARATOR, key_of, name_of
@@ -109,7 +111,7 @@ class LedgerSessionStore:
         """Close the ledger that this store opened; later calls raise `Unavailable`."""
         self._closed = True
         if self._thread is not None:
-            await asyncio.to_thread(self._thread.close)
+            await anyio.to_thread.run_sync(self._thread.close)
 
     async def __aenter__(self) -> Self:
         return self
@@ -118,24 +120,41 @@ class LedgerSessionStore:
         await self.close()
 
     async def _run(self, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:
-        """Return the result of *work*; what began is finished even if the caller is cancelled (adapters AD-11)."""
+        """Return the result of *work*; what began is finished even if the caller is cancelled."""
+        # adapters AD-11
         if self._closed:
             raise Unavailable("the session store is closed; open another")
         if self._given is not None:
-            running: asyncio.Future[T] = asyncio.ensure_future(_awaited(work(self._given)))
-        else:
-            assert self._thread is not None
-            loop = self._thread.loop()
-            running = asyncio.ensure_future(asyncio.to_thread(lambda: loop.call(_on_loop, loop, work)))
-        try:
-            return await asyncio.shield(running)
-        except asyncio.CancelledError:
-            await asyncio.wait([running])
-            raise
+            return await _finished(_awaited(work(self._given)))
+        assert self._thread is not None
+        loop = self._thread.loop()
+        call = partial(loop.call, _on_loop, loop, work)
+        if _runs_asyncio():
+            return cast(T, await _finished(asyncio.to_thread(call)))
+        with anyio.CancelScope(shield=True):
+            return cast(T, await anyio.to_thread.run_sync(call))
 
 
 async def _awaited(found: Awaitable[T]) -> T:
     return await found
+
+
+async def _finished(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of *work*, which goes on if this is cancelled; then the cancellation is raised after it."""
+    running = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running])
+        raise
+
+
+def _runs_asyncio() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:  # of trio, which anyio runs too
+        return False
+    return True
 
 
 async def _on_loop(loop: Any, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:

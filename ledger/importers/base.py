@@ -16,7 +16,7 @@ from ledger.canonical import canonical_json
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.damaged import READABLE, readable
-from ledger.importers.steps import HIDDEN, LINE_TYPE, Batch, Change, Step, batches_of
+from ledger.importers.steps import HIDDEN, LINE_TYPE, Batch, WindowChange, Step, batches_of
 from ledger.limits import METADATA_BYTES
 from ledger.session.drafts import EntryDraft, draft_entry
 from ledger.strict_json import TRANSCRIPT, parse
@@ -201,7 +201,7 @@ def shaped(where: str, *, line: int) -> Iterator[None]:
 def conversation(
     format_: str,
     session_id: str,
-    messages: Iterable[tuple[int, list[JsonObject] | Change]],
+    messages: Iterable[tuple[int, list[JsonObject] | WindowChange]],
     *,
     about: JsonObject | None = None,
 ) -> ConversationReader:
@@ -215,7 +215,7 @@ def conversation(
 
 
 def steps(
-    name: str, messages: Iterable[tuple[int, list[JsonObject] | Change]], about: JsonObject | None = None
+    name: str, messages: Iterable[tuple[int, list[JsonObject] | WindowChange]], about: JsonObject | None = None
 ) -> Iterator[Step]:
     """Yield the steps of a conversation of raw entries; see `conversation`."""
     whole = {"conversation": about} if about else {}

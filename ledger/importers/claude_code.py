@@ -16,12 +16,12 @@ import msgspec
 from ledger.events import JsonObject
 from ledger.importers.base import ConversationReader, Document, Importer, session_name, shaped, steps, text_of
 from ledger.importers.claude_lines import entries_of, is_prompt, is_summary, message_id_of
-from ledger.importers.steps import Change, Rewound, Summarized
+from ledger.importers.steps import WindowChange, Rewound, Summarized
 
 FORMAT: Final = "claude-code"
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
-Raw = tuple[int, list[JsonObject] | Change]
+Raw = tuple[int, list[JsonObject] | WindowChange]
 
 
 def detects(found: Sequence[Document]) -> bool:
@@ -118,7 +118,7 @@ class _Path:
         if answer:
             yield at, answer
 
-    def _take(self, document: Document, tools: dict[str, str]) -> tuple[Change | None, list[JsonObject]]:
+    def _take(self, document: Document, tools: dict[str, str]) -> tuple[WindowChange | None, list[JsonObject]]:
         line, value = document.line, document.value
         uuid = value.get("uuid")
         repeated = isinstance(uuid, str) and uuid in self._place
@@ -130,7 +130,7 @@ class _Path:
             self._entries += [(line, entry["entry_id"]) for entry in entries if entry["entry_id"]]
         return change, entries
 
-    def _change(self, line: int, value: JsonObject) -> Change | None:
+    def _change(self, line: int, value: JsonObject) -> WindowChange | None:
         if is_summary(value):
             text = text_of(value["message"].get("content"))[0]
             self._entries.clear()

@@ -17,7 +17,7 @@ from ledger.importers.base import (
     shaped,
     with_leftovers,
 )
-from ledger.importers.steps import Change, Summarized, hidden
+from ledger.importers.steps import WindowChange, Summarized, hidden
 
 FORMAT: Final = "codex"
 _LINE: Final = {"timestamp", "type", "payload"}
@@ -47,7 +47,7 @@ def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
     yield conversation(FORMAT, title, _messages(chain([first], found), title))
 
 
-def _messages(found: Iterable[Document], title: str) -> Iterator[tuple[int, list[JsonObject] | Change]]:
+def _messages(found: Iterable[Document], title: str) -> Iterator[tuple[int, list[JsonObject] | WindowChange]]:
     tools: dict[str, str] = {}
     turn: JsonObject = {}  # what the newest turn said of its model
     for number, document in enumerate(found):
@@ -58,7 +58,7 @@ def _messages(found: Iterable[Document], title: str) -> Iterator[tuple[int, list
             is_wrapped = isinstance(value.get("payload"), dict) and isinstance(value.get("type"), str)
             payload = value["payload"] if is_wrapped else value
             line_type = value["type"] if is_wrapped else "response_item" if number else "session_meta"
-            change: Change | None = None
+            change: WindowChange | None = None
             if line_type == "response_item" and isinstance(payload.get("type"), str):
                 entry = item_entry(payload, tools)
                 entry = with_leftovers(entry, {}, set(), model=turn.get("model"))
@@ -124,7 +124,7 @@ def item_entry(item: JsonObject, tools: dict[str, str]) -> JsonObject:
     return {"kind": "message", "role": "assistant", "content": f"[{kind}]", "data": {"item": item}}
 
 
-def _compacted(payload: JsonObject, place: str) -> tuple[Change | None, JsonObject]:
+def _compacted(payload: JsonObject, place: str) -> tuple[WindowChange | None, JsonObject]:
     """Return the summary that replaced the history, and the entry with what else the line says."""
     text = payload.get("message")
     rest = {key: item for key, item in payload.items() if key != "message"}

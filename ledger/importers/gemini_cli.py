@@ -18,7 +18,7 @@ from ledger.importers.base import (
     shaped,
     with_leftovers,
 )
-from ledger.importers.steps import Change, Rewound, hidden
+from ledger.importers.steps import WindowChange, Rewound, hidden
 from ledger.names import is_entry_id
 
 FORMAT: Final = "gemini-cli"
@@ -63,7 +63,7 @@ class _Chat:
         self._parts: dict[str, set[str]] = {}  # message id -> the names of its recorded parts
         self._entries: list[tuple[str, str]] = []  # id of the message and of each entry, since the last rewind
 
-    def read(self, records: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, list[JsonObject] | Change]]:
+    def read(self, records: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, list[JsonObject] | WindowChange]]:
         """Yield the entries of each record, and the rewinds."""
         for line, record in records:
             with shaped(f"{self._name}, line {line}", line=line):

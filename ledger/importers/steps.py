@@ -38,8 +38,8 @@ class Rewound(msgspec.Struct, frozen=True):
     branch: str = ""
 
 
-Change: TypeAlias = Summarized | Rewound
-Step: TypeAlias = Batch | Change
+WindowChange: TypeAlias = Summarized | Rewound
+Step: TypeAlias = Batch | WindowChange
 
 
 def batches_of(steps: Iterable[Step]) -> Iterator[Batch]:

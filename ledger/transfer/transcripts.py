@@ -14,7 +14,7 @@ from ledger.events import EntryAdded, Event, ForkedFrom, ImportedFrom
 from ledger.ids import Stream
 from ledger.importers import Conversation, ConversationReader, TranscriptFile
 from ledger.importers.base import is_imported
-from ledger.importers.steps import Batch, Change, Rewound, Summarized, batches_of, is_hidden, line_type_of
+from ledger.importers.steps import Batch, WindowChange, Rewound, Summarized, batches_of, is_hidden, line_type_of
 from ledger.names import named_stream
 from ledger.ports import AppendRequest, Clock, Store
 from ledger.session.commands import OpenSession
@@ -189,7 +189,7 @@ class _ConversationWrite:
 
     def _events(self, found: _AnyConversation) -> Iterator[Event | Stream]:
         """Yield the new events, and the stream of each fork where it begins."""
-        changes: list[Change] = []
+        changes: list[WindowChange] = []
         version = self._target.state.version + len(self._target.opening)
         for step in found.steps:
             if not isinstance(step, tuple):
@@ -205,7 +205,7 @@ class _ConversationWrite:
                     yield event
             changes.clear()  # with the batch that is stored already
 
-    def _changed(self, changes: Iterable[Change], write_id: str) -> Iterator[Event | Stream]:
+    def _changed(self, changes: Iterable[WindowChange], write_id: str) -> Iterator[Event | Stream]:
         for change in changes:
             match change:
                 case Summarized(text=text):

@@ -1,4 +1,7 @@
-"""The session store of the Claude Agent SDK. Source: adapters CL-1 ... CL-8."""
+"""The session store of the Claude Agent SDK.
+
+Source: adapters CL-1, CL-2, CL-3, CL-4, CL-5, CL-6, CL-7, adapters CL-8.
+"""
 
 import asyncio
 import json
