@@ -41,6 +41,8 @@ if TYPE_CHECKING:
         search,
         session_data,
         stored_projections,
+        tail,
+        transcript,
         transfer,
         viewing,
         what_if,
@@ -72,6 +74,8 @@ else:
     search = lazy_module("ledger.application.search")
     session_data = lazy_module("ledger.application.session_data")
     stored_projections = lazy_module("ledger.application.stored_projections")
+    tail = lazy_module("ledger.application.tail")
+    transcript = lazy_module("ledger.application.transcript")
     transfer = lazy_module("ledger.application.transfer")
     viewing = lazy_module("ledger.application.viewing")
     what_if = lazy_module("ledger.application.what_if")
@@ -206,10 +210,14 @@ class MemoryLedger:
     add_entries = operation(lambda: entries.add_entries)
     edit_entry = operation(lambda: entries.edit_entry)
     remove_entry = operation(lambda: entries.remove_entry)
+    remove_entries = operation(lambda: tail.remove_entries)
+    pop_entry = operation(lambda: tail.pop_entry)
+    replace_tail = operation(lambda: tail.replace_tail)
     restore_entry = operation(lambda: restore.restore_entry)
     get_entry = operation(lambda: log.get_entry)
     list_entries = operation(lambda: entry_pages.list_entries)
     get_active_entries = operation(lambda: reading.get_active_entries)
+    get_transcript = operation(lambda: transcript.get_transcript)
 
     # what the model is shown
     get_context = operation(lambda: context.get_context)

@@ -175,12 +175,27 @@ class SyncMemoryLedger:
         idempotency_key: str | None = None,
         expected_version: int | None = None,
         user_id: str | None = None,
+        config: ConfigLike | None = None,
     ) -> Added:
         """Record a batch of 1 to 1,000 entries: all of them, or none."""
     def edit_entry(self, session_id: str, entry_id: str, content: str, **guard: Unpack[Guard]) -> Version:
         """Replace the text of an active entry and return the session's version; the old text stays in history."""
     def remove_entry(self, session_id: str, entry_id: str, **guard: Unpack[Guard]) -> Version:
         """Remove an active entry from the window and return the session's version; the entry stays in history."""
+    def remove_entries(self, session_id: str, entry_ids: Sequence[str], **guard: Unpack[Guard]) -> Version:
+        """Remove active entries from the window, all in one write or none; return the session's version."""
+    def pop_entry(self, session_id: str, *, user_id: str | None = None) -> Entry | None:
+        """Remove the newest active entry and return it; None if there is none. The entry stays in history."""
+    def replace_tail(
+        self,
+        session_id: str,
+        entries: Sequence[Mapping[str, Any] | EntryDraft],
+        *,
+        count: int,
+        expected_version: int,
+        user_id: str | None = None,
+    ) -> Added:
+        """Remove the newest *count* active entries and add *entries*, which may be none, in one write."""
     def restore_entry(
         self, session_id: str, entry_id: str, *, version: int | None = None, **guard: Unpack[Guard]
     ) -> Version:
@@ -202,6 +217,10 @@ class SyncMemoryLedger:
         """Return the entries from *from_version* on, whatever became of them, as they are now or were at *version*."""
     def get_active_entries(self, session_id: str, **when: Unpack[When]) -> list[Entry]:
         """Return the entries that no compaction, removal or clear took out of the window, oldest first."""
+    def get_transcript(
+        self, session_id: str, *, last: int | None = None, after: int | None = None, **when: Unpack[When]
+    ) -> list[Entry]:
+        """Return the entries since the last clear that were not removed, compacted or not, in the order of versions."""
     def get_context(self, session_id: str, **how: Unpack[Rendering]) -> Context:
         """Return what the model is shown, as a structure; empty for an unknown session."""
     def get_context_for_llm(self, session_id: str, **how: Unpack[Rendering]) -> str:

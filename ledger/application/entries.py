@@ -15,12 +15,15 @@ from ledger.events import EntryAdded, JsonObject, KnownToWriter, ToolStatus
 from ledger.history.log import read_entry
 from ledger.ids import Stream
 from ledger.names import check_entry_id
-from ledger.results import Added, AddedEntry, EntryFields, Guard, Version
+from ledger.results import Added, AddedEntry, ConfigLike, EntryFields, Guard, Version
+from ledger.search.knowledge import check_usable
 from ledger.session.commands import AddEntries, Command, EditEntry, RemoveEntry
 from ledger.session.drafts import EntryDraft, check_content, check_filled, check_metadata, draft_entry
 from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
 from ledger.tokenizers import TOKENIZERS
+from projections import config as memory_config
+from projections.config import MemoryConfig
 from projections.entries import Entry, added
 from projections.tool_pairs import Call
 
@@ -107,11 +110,13 @@ async def add_entries(
     idempotency_key: str | None = None,
     expected_version: int | None = None,
     user_id: str | None = None,
+    config: ConfigLike | None = None,
 ) -> Added:
     """Record a batch of 1 to 1,000 entries: all of them, or none.
 
     An entry that is already stored under its id with equal content is returned, not added again. Compaction may start
-    after the batch; it is not waited for.
+    after the batch; it is not waited for. *config* is the memory config of a session that begins with the batch; one
+    that is there keeps its own.
 
     Raises:
         InvalidInput: an entry breaks a rule; *field* says which, e.g. ``entries[57].content``.
@@ -128,8 +133,13 @@ async def add_entries(
             "batch_size", f"must have 1 to {BATCH_ENTRIES} entries", field="entries", limit=BATCH_ENTRIES
         )
     drafts = [draft_entry(raw, field=f"entries[{at}]") for at, raw in enumerate(entries)]
-    return await _add(
-        handle, handle.stream(session_id, user_id), drafts, key=idempotency_key, expected_version=expected_version
+    return await add_drafts(
+        handle,
+        handle.stream(session_id, user_id),
+        drafts,
+        key=idempotency_key,
+        expected_version=expected_version,
+        config=None if config is None else check_usable(memory_config.load(config)),
     )
 
 
@@ -211,18 +221,23 @@ async def _add_one(handle: NamespaceHandle, session_id: str, entry: JsonObject, 
     own = {name: value for name, value in fields.items() if name not in {"idempotency_key", "user_id"}}
     draft = draft_entry({**entry, **own})
     stream = handle.stream(session_id, fields.get("user_id"))
-    added = await _add(handle, stream, [draft], key=fields.get("idempotency_key"), expected_version=None)
+    added = await add_drafts(handle, stream, [draft], key=fields.get("idempotency_key"))
     return added.entries[0]
 
 
-async def _add(
+async def add_drafts(
     handle: NamespaceHandle,
     stream: Stream,
     drafts: Sequence[EntryDraft],
     *,
-    key: str | None,
-    expected_version: int | None,
+    key: str | None = None,
+    expected_version: int | None = None,
+    config: MemoryConfig | None = None,
 ) -> Added:
+    """Record *drafts* as `add_entries` does, of which there may be as many as one append takes.
+
+    Raises as `add_entries` does.
+    """
     ids = [draft.entry_id for draft in drafts if draft.entry_id is not None]
 
     tries = itertools.count()
@@ -236,13 +251,13 @@ async def _add(
         leaves_it_to_append = is_unsure and next(tries) == 0 and expected_version is None
         known = {} if leaves_it_to_append or not is_unsure else await known_entries(handle, stream, state, ids)
         before = _Before(() if new_life else state.items.waiting, known)
-        tokenizer = (handle.services.config if new_life else state.config).tokenizer
+        tokenizer = (config or handle.services.config if new_life else state.config).tokenizer
         entries = [new_entry(handle, draft, write_id, tokenizer) for draft in drafts]
         if expected_version:  # the writer has seen the session up to it (http W-54)
             entries[0] = msgspec.structs.replace(entries[0], listed=KnownToWriter(until=expected_version))
         add = AddEntries(tuple(entries), tuple([entry for entry, _ in known.values()]))
         return Decision(
-            [*opening_commands(handle, stream, state), add],
+            [*opening_commands(handle, stream, state, config), add],
             before,
             exact=is_unsure and not leaves_it_to_append,
             items_after=state.cleared_version if leaves_it_to_append else None,

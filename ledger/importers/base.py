@@ -16,7 +16,7 @@ from ledger.canonical import canonical_json
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.damaged import READABLE, readable
-from ledger.importers.steps import HIDDEN, LINE_TYPE, Batch, WindowChange, Step, batches_of
+from ledger.importers.steps import HIDDEN, LINE_TYPE, Batch, Step, WindowChange, batches_of
 from ledger.limits import METADATA_BYTES
 from ledger.session.drafts import EntryDraft, draft_entry
 from ledger.strict_json import TRANSCRIPT, parse

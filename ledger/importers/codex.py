@@ -17,7 +17,7 @@ from ledger.importers.base import (
     shaped,
     with_leftovers,
 )
-from ledger.importers.steps import WindowChange, Summarized, hidden
+from ledger.importers.steps import Summarized, WindowChange, hidden
 
 FORMAT: Final = "codex"
 _LINE: Final = {"timestamp", "type", "payload"}

@@ -18,7 +18,7 @@ from ledger.importers.base import (
     shaped,
     with_leftovers,
 )
-from ledger.importers.steps import WindowChange, Rewound, hidden
+from ledger.importers.steps import Rewound, WindowChange, hidden
 from ledger.names import is_entry_id
 
 FORMAT: Final = "gemini-cli"

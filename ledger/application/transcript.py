@@ -1,0 +1,59 @@
+"""The transcript of a session: all entries since the last clear that were not removed, compacted or not."""
+
+from collections.abc import Collection
+from typing import Final, Unpack
+
+from ledger.application.handle import NamespaceHandle
+from ledger.application.reading import partial_state
+from ledger.events import EntryAdded
+from ledger.history.items import read_items
+from ledger.results import When
+from ledger.strict_json import check_integer
+from projections import ranges
+from projections.entries import Entry
+
+_LEAST_READ: Final = 64  # versions; fewer would only cost more round trips
+
+
+async def get_transcript(
+    handle: NamespaceHandle,
+    session_id: str,
+    *,
+    last: int | None = None,
+    after: int | None = None,
+    **when: Unpack[When],
+) -> list[Entry]:
+    """Return the entries since the last clear that were not removed, compacted or not, in the order of versions.
+
+    With *last*, only the newest so many; with *after*, only those added after that version. It costs what it returns,
+    however long the session is. An unknown session has none.
+
+    Raises:
+        VersionNotFound: the session has no such version, or had no events at that moment.
+        InvalidInput: ``bad_limit`` or ``bad_version``; or as `get_state` does.
+    """
+    # adapters AD-6, LF-2
+    if last is not None:
+        check_integer(last, field="last", code="bad_limit", least=0)
+    if after is not None:
+        check_integer(after, field="after", code="bad_version", least=0)
+    state = await partial_state(handle, session_id, when)
+    oldest = max(state.cleared_version, after or 0)
+    until, span = state.version, max(_LEAST_READ, 2 * (last or 0))
+    stream, store = handle.stream(session_id, when.get("user_id")), handle.services.store
+    found: list[Entry] = []
+    while until > oldest and (last is None or len(found) < last):
+        since = oldest if last is None else max(oldest, until - span)
+        added = await store.events.find_types(stream, [EntryAdded.type], after=since, until=until)
+        if last is not None:  # of the newest, no more than are missing: removed ones are made up for in the next round
+            added = added[-_missing(last, found) :]
+            since = added[0] - 1 if len(added) == _missing(last, found) else since
+        items = await read_items(store, stream, ranges.ranges_of(added), until=state.version) if added else {}
+        whole = [item.item for item in items.values() if isinstance(item.item, Entry) and not item.removed]
+        found = sorted(whole, key=lambda entry: entry.version) + found
+        until, span = since, 2 * span
+    return found
+
+
+def _missing(last: int, found: Collection[Entry]) -> int:
+    return max(1, last - len(found))
