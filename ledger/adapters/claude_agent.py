@@ -7,20 +7,17 @@
 A project is a user, a session is a session, and each transcript of an agent is a session ``ID#PATH``.
 """
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any, Final, Literal, Self, TypeVar, cast
-
-import anyio.to_thread
+from typing import Any, Final, Literal, Self, TypeVar
 
 from ledger.adapters.claude_agent_lines import draft_of, line_of
-from ledger.adapters.claude_agent_names import SEPARATOR, key_of, name_of
+from ledger.adapters.names import SEPARATOR, key_of, name_of
+from ledger.adapters.opening import OpenedLedger
 from ledger.application.entries_with_data import add_entries_with_data
-from ledger.errors import InvalidInput, SessionNotFound, Unavailable
-from ledger.event_loop_thread import EventLoopThread
+from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import JsonObject
 from ledger.memory import MemoryLedger
 from ledger.ports.session_index import IndexedSession
@@ -56,42 +53,32 @@ class LedgerSessionStore:
         on_delete: Literal["end", "refuse"] = "end",
         **opening: Any,
     ) -> None:
-        """Open the ledger; other arguments are those of `MemoryLedger.open`.
+        """Remember what to open at the first use; other arguments are those of `MemoryLedger.open`.
 
         Raises:
             InvalidInput: *on_delete* is unknown, or a ledger was given with what would open another.
-            LedgerError: the database cannot be used.
         """
         if on_delete not in {"end", "refuse"}:
             raise InvalidInput("bad_value", "must be end or refuse", field="on_delete")
-        if ledger is not None and (database_url is not None or namespace is not None or opening):
-            raise InvalidInput("bad_arguments", "must not be given with what opens another", field="ledger")
         self._on_delete = on_delete
-        self._closed = False
-        self._given = ledger
-        self._thread: EventLoopThread[MemoryLedger] | None = None
-        if ledger is None:
-            reopens = not {"store", "summarizer", "embedder"} & opening.keys()
-            self._thread = EventLoopThread(
-                partial(MemoryLedger.open, database_url, namespace, **opening), reopens=reopens
-            )
+        self._opened = OpenedLedger(database_url, namespace, ledger=ledger, what="the session store", **opening)
 
     async def append(self, key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> None:
         """Add transcript lines; one whose ``uuid`` is stored already is left out."""
         for start in range(0, len(entries), _AT_ONCE):
-            await self._run(partial(_append, key=key, lines=entries[start : start + _AT_ONCE]))
+            await self._opened.run(partial(_append, key=key, lines=entries[start : start + _AT_ONCE]))
 
     async def load(self, key: Mapping[str, Any]) -> list[JsonObject] | None:
         """Return all lines of a transcript, oldest first; None if there is none."""
-        return await self._run(partial(_load, key=key))
+        return await self._opened.run(partial(_load, key=key))
 
     async def list_sessions(self, project_key: str) -> list[JsonObject]:
         """Return id and time of change, in milliseconds since 1970, of each session of a project."""
-        return await self._run(partial(_list_sessions, project_key=project_key))
+        return await self._opened.run(partial(_list_sessions, project_key=project_key))
 
     async def list_session_summaries(self, project_key: str) -> list[JsonObject]:
         """Return what the SDK's `fold_session_summary` made of each session of a project."""
-        return await self._run(partial(_list_summaries, project_key=project_key))
+        return await self._opened.run(partial(_list_summaries, project_key=project_key))
 
     async def delete(self, key: Mapping[str, Any]) -> None:
         """End a session and the transcripts of its agents, or with a ``subpath`` that transcript only.
@@ -101,64 +88,21 @@ class LedgerSessionStore:
         """
         if self._on_delete == "refuse":
             raise InvalidInput("not_permitted", "must stay: the store was opened with on_delete='refuse'", field="key")
-        await self._run(partial(_delete, key=key))
+        await self._opened.run(partial(_delete, key=key))
 
     async def list_subkeys(self, key: Mapping[str, Any]) -> list[str]:
         """Return the ``subpath`` of each transcript of an agent of a session."""
-        return await self._run(partial(_list_subkeys, key=key))
+        return await self._opened.run(partial(_list_subkeys, key=key))
 
     async def close(self) -> None:
         """Close the ledger that this store opened; later calls raise `Unavailable`."""
-        self._closed = True
-        if self._thread is not None:
-            await anyio.to_thread.run_sync(self._thread.close)
+        await self._opened.close()
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *raised: object) -> None:
         await self.close()
-
-    async def _run(self, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:
-        """Return the result of *work*; what began is finished even if the caller is cancelled."""
-        # adapters AD-11
-        if self._closed:
-            raise Unavailable("the session store is closed; open another")
-        if self._given is not None:
-            return await _finished(_awaited(work(self._given)))
-        assert self._thread is not None
-        loop = self._thread.loop()
-        call = partial(loop.call, _on_loop, loop, work)
-        if _runs_asyncio():
-            return cast(T, await _finished(asyncio.to_thread(call)))
-        with anyio.CancelScope(shield=True):
-            return cast(T, await anyio.to_thread.run_sync(call))
-
-
-async def _awaited(found: Awaitable[T]) -> T:
-    return await found
-
-
-async def _finished(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of *work*, which goes on if this is cancelled; then the cancellation is raised after it."""
-    running = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        await asyncio.wait([running])
-        raise
-
-
-def _runs_asyncio() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:  # of trio, which anyio runs too
-        return False
-    return True
-
-
-async def _on_loop(loop: Any, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:
-    return await work(loop.value)
 
 
 async def _append(ledger: MemoryLedger, key: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> None:
@@ -237,7 +181,7 @@ async def _list_subkeys(ledger: MemoryLedger, key: Mapping[str, Any]) -> list[st
 
 
 async def _agents(ledger: MemoryLedger, key: Mapping[str, Any]) -> AsyncIterator[IndexedSession]:
-    prefix = f"{name_of(key['session_id'])}{SEPARATOR}"
+    prefix = f"{_name(key['session_id'])}{SEPARATOR}"
     async for row in _rows(ledger, key["project_key"], id_part=prefix):
         if row.session_id.startswith(prefix):
             yield row
@@ -248,7 +192,7 @@ async def _rows(ledger: MemoryLedger, project_key: str, id_part: str | None = No
     after = None
     while True:
         page = await ledger.list_sessions(
-            user_id=name_of(project_key), status="live", id_part=id_part, after=after, limit=_PAGE
+            user_id=_name(project_key), status="live", id_part=id_part, after=after, limit=_PAGE
         )
         for row in page:
             yield row
@@ -290,12 +234,16 @@ def _names(key: Mapping[str, Any]) -> tuple[str, str]:
     for name in ("project_key", "session_id"):
         if not isinstance(key.get(name), str):
             raise InvalidInput("wrong_type", "must be text", field=f"key.{name}")
-    session, subpath = name_of(key["session_id"]), key.get("subpath")
+    session, subpath = _name(key["session_id"]), key.get("subpath")
     if subpath is None:
-        return name_of(key["project_key"]), session
+        return _name(key["project_key"]), session
     if not isinstance(subpath, str) or not subpath:
         raise InvalidInput("wrong_type", "must be text; leave it out for the session itself", field="key.subpath")
-    return name_of(key["project_key"]), f"{session}{SEPARATOR}{name_of(subpath)}"
+    return _name(key["project_key"]), f"{session}{SEPARATOR}{_name(subpath)}"
+
+
+def _name(part: str) -> str:
+    return name_of(part, separators=SEPARATOR)
 
 
 def _readable_key(key: Mapping[str, Any]) -> JsonObject:

@@ -1,9 +1,9 @@
 """Lines of the Claude Agent SDK as entries, and back. Source: adapters AD-5, CL-2, CL-3."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ledger.adapters.packing import packed, unpacked
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.base import moment
@@ -12,7 +12,6 @@ from ledger.importers.damaged import clean
 from ledger.importers.steps import HIDDEN
 from ledger.names import is_entry_id
 from ledger.session.drafts import EntryDraft, draft_entry
-from ledger.strict_json import check_value
 from projections.entries import Entry
 
 SDK: Final = "claude-agent-sdk"
@@ -32,16 +31,16 @@ def draft_of(line: Mapping[str, Any]) -> EntryDraft:
     }
     derived = _derived(clean(item))
     try:
-        return draft_entry({**own, **derived, "data": _packed(item, derived["content"])})
+        return draft_entry({**own, **derived, "data": packed(SDK, item, derived["content"])})
     except InvalidInput:  # a field has a type, or a size, that none of an entry may have
         plain = {"kind": "context", "content": f"[{clean(str(line.get('type')))[:100]}]"}
-        return draft_entry({**own, **plain, "data": _packed(item, "")})
+        return draft_entry({**own, **plain, "data": packed(SDK, item, "")})
 
 
 def line_of(entry: Entry) -> JsonObject:
     """Return the line of *entry* with its current text; of another writer's entry, one made of its fields."""
-    data = entry.data
-    if not isinstance(data, dict) or data.get("sdk") != SDK:
+    line = unpacked(SDK, entry)
+    if line is None:
         spoken = "assistant" if entry.role in {"assistant", "tool"} else "user"
         message = {"role": spoken, "content": entry.content}
         return {
@@ -50,10 +49,7 @@ def line_of(entry: Entry) -> JsonObject:
             "timestamp": entry.created_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "message": message,
         }
-    if "json" in data:
-        return dict(json.loads(data["json"]))
-    item = data["item"]
-    return dict(_with(item, data["at"], entry.content)) if "at" in data else dict(item)
+    return line
 
 
 def _derived(item: JsonObject) -> JsonObject:
@@ -74,35 +70,3 @@ def _derived(item: JsonObject) -> JsonObject:
     if shown and (shown[0].get("metadata") or {}).get(HIDDEN):
         found["metadata"] = {HIDDEN: True}
     return found
-
-
-def _packed(item: JsonObject, content: str) -> JsonObject:
-    """Return *item* as data, without the entry's own text; as ASCII text if the data of an entry cannot hold it."""
-    data: JsonObject = {"sdk": SDK, "v": 1, "item": item}
-    try:
-        check_value(data, field="data")
-    except InvalidInput:
-        return {"sdk": SDK, "v": 1, "json": json.dumps(item)}
-    at = _place(item, content) if content else None
-    return data if at is None else {**data, "item": _with(item, at, None), "at": at}
-
-
-def _place(value: Any, text: str) -> list[str | int] | None:
-    """Return the way to the first string in *value* that equals *text*."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in items:
-        if item == text and isinstance(item, str):
-            return [key]
-        below = _place(item, text)
-        if below is not None:
-            return [key, *below]
-    return None
-
-
-def _with(value: Any, at: list[str | int], text: str | None) -> Any:
-    """Return a copy of *value* with *text* at a place."""
-    if not at:
-        return text
-    changed: Any = list(value) if isinstance(value, list) else dict(value)
-    changed[at[0]] = _with(changed[at[0]], at[1:], text)
-    return changed

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ledger.adapters.claude_agent import LedgerSessionStore
-from ledger.adapters.claude_agent_names import key_of, name_of
+from ledger.adapters.names import key_of, name_of
 from ledger.errors import InvalidInput, Unavailable
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
@@ -182,7 +182,7 @@ async def test_writers_at_once_lose_nothing_and_the_summary_counts_all__CL_5(ses
     ],
 )
 def test_keys_are_names_and_come_back__AD_3(key: str, name: str) -> None:
-    assert name_of(key) == name
+    assert name_of(key, separators=SEPARATOR) == name
     assert key_of(name) == key
 
 

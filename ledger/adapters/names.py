@@ -1,4 +1,4 @@
-"""Keys of the Claude Agent SDK as names of users and sessions, and back. Source: adapters AD-3, CL-1."""
+"""Ids of other SDKs as names of users and sessions, and back. Source: adapters AD-3."""
 
 import re
 from hashlib import sha256
@@ -14,9 +14,12 @@ _LONGEST: Final = 200
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._-]")
 
 
-def name_of(key: str) -> str:
-    """Return *key* if it can be a name, and else its bytes in percent notation after ``~``; a long one as a digest."""
-    if not key.startswith("~") and SEPARATOR not in key and len(key) <= _LONGEST and _is_name(key):
+def name_of(key: str, *, separators: str = "") -> str:
+    """Return *key* if it can be a name, and else its bytes in percent notation after ``~``; a long one as a digest.
+
+    *separators* are characters that join several names into one, and may be in none of them.
+    """
+    if not key.startswith("~") and not set(separators) & set(key) and len(key) <= _LONGEST and _is_name(key):
         return key
     data = key.encode(errors="surrogatepass")
     encoded = "~" + "".join(chr(byte) if _PLAIN.match(chr(byte)) else f"%{byte:02X}" for byte in data)

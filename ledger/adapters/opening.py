@@ -1,0 +1,151 @@
+"""A ledger that an adapter opens, or is given, to be used from any event loop and thread. Source: adapters AD-2, AD-11.
+
+Adapters that are created often, such as one for each conversation, share one ledger of a process.
+"""
+
+import asyncio
+import atexit
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import anyio.to_thread
+
+from ledger.errors import InvalidInput, Unavailable
+from ledger.event_loop_thread import EventLoopThread
+from ledger.memory import MemoryLedger
+
+T = TypeVar("T")
+
+#: Arguments that a forked child cannot use again.
+_NOT_FOR_CHILDREN: Final = frozenset({"store", "summarizer", "embedder"})
+
+
+class OpenedLedger:
+    """Runs work on a ledger: one that was given, on its own event loop, or one that is opened at the first use.
+
+    *what* is the name in the error after `close`. What is opened is shared by all that open it with equal arguments,
+    and closed after the last of them, or when the program ends.
+    """
+
+    def __init__(
+        self,
+        database_url: str | None = None,
+        namespace: str | None = None,
+        *,
+        ledger: MemoryLedger | None = None,
+        what: str,
+        **opening: Any,
+    ) -> None:
+        """Remember what to open; *opening* are other arguments of `MemoryLedger.open`.
+
+        Raises:
+            InvalidInput: a ledger was given with what would open another.
+        """
+        if ledger is not None and (database_url is not None or namespace is not None or opening):
+            raise InvalidInput("bad_arguments", "must not be given with what opens another", field="ledger")
+        self._given = ledger
+        self._what = what
+        self._key = (database_url, namespace, *((name, _hashable(opening[name])) for name in sorted(opening)))
+        self._open = partial(MemoryLedger.open, database_url, namespace, **opening)
+        self._reopens = not _NOT_FOR_CHILDREN & opening.keys()
+        self._thread: EventLoopThread[MemoryLedger] | None = None
+        self._closed = False
+
+    async def run(self, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:
+        """Return the result of *work*; once begun it is finished, even if the caller is cancelled.
+
+        Raises:
+            Unavailable: it was closed.
+        """
+        if self._closed:
+            raise Unavailable(f"{self._what} is closed; open another")
+        if self._given is not None:
+            return await _finished(_awaited(work(self._given)))
+        return await _in_a_thread(partial(self._call, work))
+
+    async def close(self) -> None:
+        """End the use; closing again does nothing."""
+        if not self._closed:
+            self._closed = True
+            if self._thread is not None:
+                await _in_a_thread(partial(_shared.leave, self._key))
+
+    def _call(self, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:
+        if self._thread is None:
+            self._thread = _shared.enter(self._key, partial(EventLoopThread, self._open, reopens=self._reopens))
+        loop = self._thread.loop()
+        result: T = loop.call(lambda: work(loop.value))
+        return result
+
+
+class _Shared:
+    """The ledgers that adapters of this process opened, each with the number of its users."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._opened: dict[Any, EventLoopThread[MemoryLedger]] = {}
+        self._users: Counter[Any] = Counter()
+
+    def enter(self, key: Any, open_: Callable[[], EventLoopThread[MemoryLedger]]) -> EventLoopThread[MemoryLedger]:
+        with self._lock:
+            if key not in self._opened:
+                self._opened[key] = open_()
+            self._users[key] += 1
+            return self._opened[key]
+
+    def leave(self, key: Any) -> None:
+        with self._lock:
+            self._users[key] -= 1
+            thread = None if self._users[key] else self._opened.pop(key, None)
+        if thread is not None:
+            thread.close()
+
+    def close(self) -> None:
+        with self._lock:
+            opened, self._opened = list(self._opened.values()), {}
+        for thread in opened:
+            thread.close(cancel=True)
+
+
+_shared: Final = _Shared()
+atexit.register(_shared.close)
+
+
+def _hashable(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return value
+
+
+async def _in_a_thread(call: Callable[[], T]) -> T:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:  # of trio, which anyio runs too
+        with anyio.CancelScope(shield=True):
+            return await anyio.to_thread.run_sync(call)
+    return await _finished(asyncio.to_thread(call))
+
+
+async def _awaited(found: Awaitable[T]) -> T:
+    return await found
+
+
+async def _finished(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of *work*, which goes on if this is cancelled; then the cancellation is raised after it."""
+    running = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not running.done():
+        try:
+            await asyncio.wait([running])
+        except asyncio.CancelledError as fault:
+            cancelled = cancelled or fault
+    if cancelled is not None:
+        if not running.cancelled():
+            running.exception()  # seen: the cancellation is what the caller gets
+        raise cancelled
+    return running.result()
