@@ -127,7 +127,8 @@ async def _in_a_thread(call: Callable[[], T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:  # of trio, which anyio runs too
         with anyio.CancelScope(shield=True):
-            return await anyio.to_thread.run_sync(call)
+            found = await anyio.to_thread.run_sync(call)
+        return found
     return await _finished(asyncio.to_thread(call))
 
 

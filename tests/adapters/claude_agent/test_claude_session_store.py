@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ledger.adapters.claude_agent import LedgerSessionStore
-from ledger.adapters.names import key_of, name_of
+from ledger.adapters.names import SEPARATOR, key_of, name_of
 from ledger.errors import InvalidInput, Unavailable
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
