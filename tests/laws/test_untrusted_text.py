@@ -53,9 +53,13 @@ PLACES: Final = {
     "ledger/server/native/entries.py": "examples of the documentation",
     "ledger/importers/dated_sessions.py": "transcripts, imported by whoever may do everything",
     "ledger/importers/bfcl_memory.py": "transcripts, imported by whoever may do everything",
+    "ledger/importers/claude_lines.py": "the same",
+    "ledger/importers/codex.py": "the same",
+    "ledger/importers/gemini_cli.py": "the same",
     "ledger/importers/openai_chat.py": "the same",
     "ledger/importers/openhands.py": "the same",
     "ledger/importers/swe_agent.py": "the same",
+    "ledger/adapters/claude_agent_lines.py": "lines of the SDK's user and assistant, and of nobody else",
     "ledger/cli/add.py": "what is typed, by whoever may do everything",
     # facts for conditions, and examples of them
     "projections/strategies/interactions.py": "no message",
