@@ -64,7 +64,7 @@ class OpenedLedger:
             raise Unavailable(f"{self._what} is closed; open another")
         if self._given is not None:
             return await _finished(_awaited(work(self._given)))
-        return await _in_a_thread(partial(self._call, work))
+        return await _in_a_thread(partial(self.call, work))
 
     async def close(self) -> None:
         """End the use; closing again does nothing."""
@@ -73,7 +73,8 @@ class OpenedLedger:
             if self._thread is not None:
                 await _in_a_thread(partial(_shared.leave, self._key))
 
-    def _call(self, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:
+    def call(self, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:
+        """Return the result of *work* on a ledger that this opened; the caller waits for it, and has no event loop."""
         if self._thread is None:
             self._thread = _shared.enter(self._key, partial(EventLoopThread, self._open, reopens=self._reopens))
         loop = self._thread.loop()
@@ -123,13 +124,20 @@ def _hashable(value: Any) -> Any:
 
 
 async def _in_a_thread(call: Callable[[], T]) -> T:
+    if _runs_asyncio():
+        return await _finished(asyncio.to_thread(call))
+    found: list[T] = []
+    with anyio.CancelScope(shield=True):
+        found.append(await anyio.to_thread.run_sync(call))
+    return found[0]
+
+
+def _runs_asyncio() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:  # of trio, which anyio runs too
-        with anyio.CancelScope(shield=True):
-            found = await anyio.to_thread.run_sync(call)
-        return found
-    return await _finished(asyncio.to_thread(call))
+        return False
+    return True
 
 
 async def _awaited(found: Awaitable[T]) -> T:

@@ -27,8 +27,7 @@ class StoreUnderTest(LedgerSessionStore):
         return int(self._now(count))
 
     def _now(self, work: Any) -> Any:
-        loop = self._thread.loop()
-        return loop.call(lambda: work(loop.value))
+        return self._opened.call(work)
 
 
 claude_agent_sdk.InMemorySessionStore = StoreUnderTest
