@@ -68,10 +68,14 @@ class OpenedLedger:
 
     async def close(self) -> None:
         """End the use; closing again does nothing."""
+        await _in_a_thread(self.leave)
+
+    def leave(self) -> None:
+        """End the use as `close` does, without an event loop."""
         if not self._closed:
             self._closed = True
             if self._thread is not None:
-                await _in_a_thread(partial(_shared.leave, self._key))
+                _shared.leave(self._key)
 
     def call(self, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:
         """Return the result of *work* on a ledger that this opened; the caller waits for it, and has no event loop."""

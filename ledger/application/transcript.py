@@ -7,7 +7,9 @@ from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import partial_state
 from ledger.events import EntryAdded
 from ledger.history.items import read_items
+from ledger.ids import Stream
 from ledger.results import When
+from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
 from projections import ranges
 from projections.entries import Entry
@@ -38,9 +40,16 @@ async def get_transcript(
     if after is not None:
         check_integer(after, field="after", code="bad_version", least=0)
     state = await partial_state(handle, session_id, when)
+    return await read_transcript(handle, handle.stream(session_id, when.get("user_id")), state, last=last, after=after)
+
+
+async def read_transcript(
+    handle: NamespaceHandle, stream: Stream, state: SessionState, *, last: int | None, after: int | None = None
+) -> list[Entry]:
+    """Return the transcript of *stream* in *state*, which may lack content; see `get_transcript`."""
     oldest = max(state.cleared_version, after or 0)
     until, span = state.version, max(_LEAST_READ, 2 * (last or 0))
-    stream, store = handle.stream(session_id, when.get("user_id")), handle.services.store
+    store = handle.services.store
     found: list[Entry] = []
     while until > oldest and (last is None or len(found) < last):
         since = oldest if last is None else max(oldest, until - span)
