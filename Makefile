@@ -13,7 +13,7 @@ PIN := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-ind
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-slow test-pgbouncer test-ams check bench bench-peers bench-peers-lock fix docs \
+.PHONY: help demo test test-quick test-slow test-pgbouncer test-ams test-adapters check bench bench-peers bench-peers-lock fix docs \
 	docs-generate schema sync-stub lock lock-image clean ui ui-check bench-viewer
 
 help: ## list these targets
@@ -23,10 +23,10 @@ demo: $(STAMP) ## the main job on a long transcript, on the embedded PostgreSQL
 	$(BIN)/memory-ledger demo
 
 test: $(STAMP) ## all tests but the long fault and soak runs
-	$(BIN)/pytest -m "not slow" $(WORKERS)
+	$(BIN)/pytest -m "not slow and not adapters_upstream" $(WORKERS)
 
 test-quick: $(STAMP) ## those that need no database and no processes, in less than a minute
-	TEST_EXAMPLES=few $(BIN)/pytest -m "not postgres and not slow and not processes" -n 2 --dist loadfile
+	TEST_EXAMPLES=few $(BIN)/pytest -m "not postgres and not slow and not processes and not adapters_upstream" -n 2 --dist loadfile
 
 test-slow: $(STAMP) ## the long fault and soak runs, and the laws with all their examples
 	$(BIN)/pytest -m slow --timeout 1800
@@ -38,6 +38,9 @@ test-pgbouncer: $(STAMP) ## the tests of the service and of appending, through P
 
 test-ams: $(STAMP) ## the published clients of the Redis Agent Memory Server, fetched: their tests, and every method here
 	$(BIN)/python -m tools.ams
+
+test-adapters: $(STAMP) ## the adapters with what their SDKs' projects released, fetched: the inspector of MCP; needs npm
+	$(BIN)/pytest -m adapters_upstream tests/adapters
 
 check: $(STAMP) ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .
@@ -99,7 +102,7 @@ lock-image: $(STAMP) ## of those, pin what the image of the service is made with
 	$(PIN) --constraints requirements.lock --group build --output-file requirements-build.lock
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(PEERS) .ams .demo dist build site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) .ams .upstream .demo dist build site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): requirements.lock pyproject.toml
