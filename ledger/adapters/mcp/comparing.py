@@ -9,19 +9,19 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from ledger.adapters.mcp.calls import CallContext, LedgerOfCall, LedgerSource
-from ledger.adapters.mcp.pages import PAGE_TOKENS, CursorText, Filling, ListCursor, MaxTokens
+from ledger.adapters.mcp.pages import PAGE_TOKENS, CursorText, Filling, ListCursor, PageTokens
 from ledger.adapters.mcp.reading import READS, at_version, point, texts_of
 from ledger.adapters.mcp.shapes import (
-    AtTime,
-    AtVersion,
+    AsOfTime,
+    AsOfVersion,
     Change,
     ComparedSide,
     Comparison,
-    Config,
     MemoryText,
-    SessionId,
+    SessionName,
+    SessionUser,
+    TriedConfigJson,
     TriedMemory,
-    UserId,
 )
 from ledger.adapters.mcp.tool_set import ToolSet
 from ledger.application.reading import existing_state
@@ -39,14 +39,14 @@ def add_comparing_tools(tools: ToolSet, source: LedgerSource) -> None:
 
     @tools.add("Compare", READS)
     async def compare(
-        session_id: SessionId,
+        session_id: SessionName,
         context: CallContext,
-        before_version: AtVersion = None,
-        before_at: AtTime = None,
-        after_version: AtVersion = None,
-        after_at: AtTime = None,
-        user_id: UserId = None,
-        max_tokens: MaxTokens = PAGE_TOKENS,
+        before_version: AsOfVersion = None,
+        before_at: AsOfTime = None,
+        after_version: AsOfVersion = None,
+        after_at: AsOfTime = None,
+        user_id: SessionUser = None,
+        max_tokens: PageTokens = PAGE_TOKENS,
         cursor: CursorText = None,
     ) -> Comparison:
         """Return what changed in a session between two versions or times; a point that is not given is now.
@@ -75,19 +75,19 @@ def add_comparing_tools(tools: ToolSet, source: LedgerSource) -> None:
 
     @tools.add("What if", READS)
     async def what_if(
-        session_id: SessionId,
+        session_id: SessionName,
         context: CallContext,
-        config: Config = None,
+        config: TriedConfigJson = None,
         without: Annotated[
             list[str | int] | None, Field(max_length=1_000, description="Entries to leave out, by id or version.")
         ] = None,
-        version: AtVersion = None,
+        version: AsOfVersion = None,
         on_miss: Annotated[
             Literal["raise", "estimate"],
             Field(description="Where no model has written a summary yet: fail, or estimate its length."),
         ] = "estimate",
-        user_id: UserId = None,
-        max_tokens: MaxTokens = PAGE_TOKENS,
+        user_id: SessionUser = None,
+        max_tokens: PageTokens = PAGE_TOKENS,
         cursor: CursorText = None,
     ) -> TriedMemory:
         """Return what the model would be shown under another memory config, or without some entries.

@@ -23,7 +23,7 @@ _MOST_TOKENS: Final = 200_000
 _MOST_CHARACTERS: Final = 16
 _TOKENIZER: Final = Exact()
 
-MaxTokens: TypeAlias = Annotated[
+PageTokens: TypeAlias = Annotated[
     int,
     Field(
         ge=_LEAST_TOKENS, le=_MOST_TOKENS, description="How large the answer may be; `next_cursor` leads to the rest."

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Annotated, Final, Literal, TypeAlias
 from uuid import UUID
 
-from mcp_types import ToolAnnotations
+from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from ledger.adapters.mcp.calls import CallContext, LedgerOfCall, LedgerSource
-from ledger.adapters.mcp.pages import PAGE_TOKENS, CursorText, Filling, ListCursor, MaxTokens
+from ledger.adapters.mcp.pages import PAGE_TOKENS, CursorText, Filling, ListCursor, PageTokens
 from ledger.adapters.mcp.shapes import (
-    AtTime,
-    AtVersion,
+    AsOfTime,
+    AsOfVersion,
     ContextPage,
     FoundPage,
     FoundText,
@@ -20,9 +20,9 @@ from ledger.adapters.mcp.shapes import (
     MemoryText,
     RecalledMemory,
     RecalledPage,
-    SessionId,
+    SessionName,
     SessionRow,
-    UserId,
+    SessionUser,
     Verdict,
     VerifiedFinding,
     moment,
@@ -50,13 +50,13 @@ def add_reading_tools(tools: ToolSet, source: LedgerSource) -> None:
 
     @tools.add("Get context", READS)
     async def get_context(
-        session_id: SessionId,
+        session_id: SessionName,
         context: CallContext,
-        user_id: UserId = None,
-        version: AtVersion = None,
-        at: AtTime = None,
+        user_id: SessionUser = None,
+        version: AsOfVersion = None,
+        at: AsOfTime = None,
         query: Annotated[str | None, Field(description="What a recall window searches for.")] = None,
-        max_tokens: MaxTokens = PAGE_TOKENS,
+        max_tokens: PageTokens = PAGE_TOKENS,
         cursor: CursorText = None,
     ) -> ContextPage:
         """Return what the model is shown of a session: the newest entries, and summaries of older ones.
@@ -82,11 +82,11 @@ def add_reading_tools(tools: ToolSet, source: LedgerSource) -> None:
 
     @tools.add("Get history", READS)
     async def get_history(
-        session_id: SessionId,
+        session_id: SessionName,
         context: CallContext,
-        user_id: UserId = None,
-        version: AtVersion = None,
-        max_tokens: MaxTokens = PAGE_TOKENS,
+        user_id: SessionUser = None,
+        version: AsOfVersion = None,
+        max_tokens: PageTokens = PAGE_TOKENS,
         cursor: CursorText = None,
     ) -> HistoryPage:
         """Return all entries of a session, oldest first, also those that were summarized, removed or cleared.
@@ -105,9 +105,9 @@ def add_reading_tools(tools: ToolSet, source: LedgerSource) -> None:
         query: Annotated[str, Field(description="Plain words; a text matches if it has any of them.")],
         context: CallContext,
         session_id: Annotated[str | None, Field(description="Only in this session.")] = None,
-        user_id: UserId = None,
+        user_id: SessionUser = None,
         limit: _Count = 10,
-        max_tokens: MaxTokens = PAGE_TOKENS,
+        max_tokens: PageTokens = PAGE_TOKENS,
         cursor: CursorText = None,
     ) -> FoundPage:
         """Search everything that was ever said in the sessions, in the context or not, and the summaries.
@@ -129,7 +129,7 @@ def add_reading_tools(tools: ToolSet, source: LedgerSource) -> None:
     @tools.add("List sessions", READS)
     async def list_sessions(
         context: CallContext,
-        user_id: UserId = None,
+        user_id: SessionUser = None,
         status: Literal["live", "expired", "ended"] | None = None,
         id_part: Annotated[str | None, Field(description="Only sessions with this text in their ids.")] = None,
         limit: Annotated[int, Field(ge=1, le=MOST_SESSIONS)] = 20,
@@ -143,7 +143,7 @@ def add_reading_tools(tools: ToolSet, source: LedgerSource) -> None:
     async def verify(
         context: CallContext,
         session_id: Annotated[str | None, Field(description="By default all sessions of the namespace.")] = None,
-        user_id: UserId = None,
+        user_id: SessionUser = None,
     ) -> Verdict:
         """Prove that the log is as it was written: recompute every hash and check every place."""
         call = await source.reader(context)
@@ -167,7 +167,7 @@ def add_reading_tools(tools: ToolSet, source: LedgerSource) -> None:
         context: CallContext,
         user_id: Annotated[str | None, Field(description="Only memories of this user.")] = None,
         limit: Annotated[int, Field(ge=1, le=MOST_RECALLED)] = 10,
-        max_tokens: MaxTokens = PAGE_TOKENS,
+        max_tokens: PageTokens = PAGE_TOKENS,
         cursor: CursorText = None,
     ) -> RecalledPage:
         """Search long-term memory, which outlives sessions.

@@ -70,7 +70,7 @@ class SessionView:
 
 
 #: The version that is shown, the parts that fit, and the cursor of the rest.
-Shown: TypeAlias = tuple[int, Sequence[Part], str | None]
+ShownParts: TypeAlias = tuple[int, Sequence[Part], str | None]
 
 
 def add_resources(server: MCPServer[Any], source: LedgerSource) -> None:
@@ -156,7 +156,7 @@ def add_resources(server: MCPServer[Any], source: LedgerSource) -> None:
         return EntryRecordShape.model_validate(found).model_dump_json()
 
 
-async def _context(view: SessionView) -> Shown:
+async def _context(view: SessionView) -> ShownParts:
     at, skipped, offset = view.start(0)
     when: When = {"user_id": view.user_id}
     if at:
@@ -168,14 +168,14 @@ async def _context(view: SessionView) -> Shown:
     return shown.version, taken, following
 
 
-async def _transcript(view: SessionView) -> Shown:
+async def _transcript(view: SessionView) -> ShownParts:
     at, first, offset = view.start(1)
     filling = Filling(PAGE_TOKENS, offset)
     page = await history_page(view.call, view.session_id, view.user_id, view.list, at or None, first, filling)
     return page.version, page.entries, page.next_cursor
 
 
-async def _events(view: SessionView) -> Shown:
+async def _events(view: SessionView) -> ShownParts:
     until, after, offset = view.start(0)
     log = await view.call.ledger.get_log(view.session_id, after_version=after, limit=_MOST_EVENTS, user_id=view.user_id)
     until = until or log.version

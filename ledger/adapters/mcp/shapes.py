@@ -10,14 +10,14 @@ from ledger.json_models.base import written
 from projections.entries import Entry
 from projections.summaries import Summary
 
-SessionId: TypeAlias = Annotated[str, Field(description="The session's id.")]
-UserId: TypeAlias = Annotated[str | None, Field(description="The user whose session it is, if it has one.")]
-AtVersion: TypeAlias = Annotated[int | None, Field(ge=0, description="As it was at this version.")]
-AtTime: TypeAlias = Annotated[str | None, Field(description="As it was then: ISO 8601 with an offset, such as Z.")]
-Key: TypeAlias = Annotated[
+SessionName: TypeAlias = Annotated[str, Field(description="The session's id.")]
+SessionUser: TypeAlias = Annotated[str | None, Field(description="The user whose session it is, if it has one.")]
+AsOfVersion: TypeAlias = Annotated[int | None, Field(ge=0, description="As it was at this version.")]
+AsOfTime: TypeAlias = Annotated[str | None, Field(description="As it was then: ISO 8601 with an offset, such as Z.")]
+RepeatKey: TypeAlias = Annotated[
     str | None, Field(description="Any text of yours: a repetition of the call with it writes nothing again.")
 ]
-Config: TypeAlias = Annotated[
+TriedConfigJson: TypeAlias = Annotated[
     dict[str, Any] | None,
     Field(description='A memory config, such as {"window": {"type": "recall", "max_tokens": 4000}}.'),
 ]

@@ -2,21 +2,21 @@
 
 from typing import Annotated, Final
 
-from mcp_types import ToolAnnotations
+from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from ledger.adapters.mcp.calls import CallContext, LedgerSource
 from ledger.adapters.mcp.shapes import (
     AddedMemories,
     AddedMemory,
-    AtTime,
+    AsOfTime,
     CompactedSession,
     EntryToAdd,
     ForkedSession,
-    Key,
     Remembered,
-    SessionId,
-    UserId,
+    RepeatKey,
+    SessionName,
+    SessionUser,
     WrittenVersion,
 )
 from ledger.adapters.mcp.tool_set import ToolSet
@@ -41,11 +41,11 @@ def add_writing_tools(tools: ToolSet, source: LedgerSource) -> None:
 
     @tools.add("Add memory", ADDS)
     async def add_memory(
-        session_id: SessionId,
+        session_id: SessionName,
         entries: Annotated[list[EntryToAdd], Field(min_length=1, max_length=BATCH_ENTRIES)],
         context: CallContext,
-        user_id: UserId = None,
-        idempotency_key: Key = None,
+        user_id: SessionUser = None,
+        idempotency_key: RepeatKey = None,
     ) -> AddedMemories:
         """Add messages, tool calls and tool results to a session: all of them, or none. The first ones start it.
 
@@ -73,15 +73,15 @@ def add_writing_tools(tools: ToolSet, source: LedgerSource) -> None:
 
     @tools.add("Fork session", CHANGES)
     async def fork_session(
-        session_id: SessionId,
+        session_id: SessionName,
         new_session_id: Annotated[str, Field(description="The id of the new session.")],
         context: CallContext,
         version: Annotated[
             int | None, Field(ge=0, description="The version to fork at; by default the newest.")
         ] = None,
-        at: AtTime = None,
-        user_id: UserId = None,
-        idempotency_key: Key = None,
+        at: AsOfTime = None,
+        user_id: SessionUser = None,
+        idempotency_key: RepeatKey = None,
     ) -> ForkedSession:
         """Start a new session from another one, as it is now or was earlier; both go on by themselves."""
         call = await source.writer(context)
@@ -98,12 +98,12 @@ def add_writing_tools(tools: ToolSet, source: LedgerSource) -> None:
 
     @tools.add("Compact session", ADDS)
     async def compact_session(
-        session_id: SessionId,
+        session_id: SessionName,
         context: CallContext,
         key: Annotated[str | None, Field(description="One of the config's compactions; by default the first.")] = None,
         force: Annotated[bool, Field(description="Even for a single entry.")] = False,
-        user_id: UserId = None,
-        idempotency_key: Key = None,
+        user_id: SessionUser = None,
+        idempotency_key: RepeatKey = None,
     ) -> CompactedSession:
         """Compact now: old entries leave the context, and a summary stands for them. They stay in the history.
 
@@ -134,11 +134,11 @@ def add_writing_tools(tools: ToolSet, source: LedgerSource) -> None:
 
     @tools.add("Restore session", CHANGES)
     async def restore_session(
-        session_id: SessionId,
+        session_id: SessionName,
         version: Annotated[int, Field(ge=1, description="The version to go back to.")],
         context: CallContext,
-        user_id: UserId = None,
-        idempotency_key: Key = None,
+        user_id: SessionUser = None,
+        idempotency_key: RepeatKey = None,
     ) -> WrittenVersion:
         """Make a session what it was at a version, by new events; what came later stays in the history."""
         call = await source.writer(context)
@@ -147,11 +147,11 @@ def add_writing_tools(tools: ToolSet, source: LedgerSource) -> None:
 
     @tools.add("Remove entry", TAKES_AWAY)
     async def remove_entry(
-        session_id: SessionId,
+        session_id: SessionName,
         entry_id: Annotated[str, Field(description="The entry's id, as get_context and get_history show it.")],
         context: CallContext,
-        user_id: UserId = None,
-        idempotency_key: Key = None,
+        user_id: SessionUser = None,
+        idempotency_key: RepeatKey = None,
     ) -> WrittenVersion:
         """Remove an entry from the context of a session. It stays in the history: this erases nothing."""
         call = await source.writer(context)
@@ -160,11 +160,11 @@ def add_writing_tools(tools: ToolSet, source: LedgerSource) -> None:
 
     @tools.add("Clear session", TAKES_AWAY)
     async def clear_session(
-        session_id: SessionId,
+        session_id: SessionName,
         context: CallContext,
         end: Annotated[bool, Field(description="Also end the session.")] = False,
-        user_id: UserId = None,
-        idempotency_key: Key = None,
+        user_id: SessionUser = None,
+        idempotency_key: RepeatKey = None,
     ) -> WrittenVersion:
         """Empty the context of a session. Everything stays in the history and can be restored: this erases nothing."""
         call = await source.writer(context)
