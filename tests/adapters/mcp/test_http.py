@@ -7,11 +7,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
+import jwt
 import pytest
 from mcp import MCPError
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from ledger.clock import SystemClock
 from ledger.server.authentication import CACHED_S
 from ledger.server.mcp_routes import calls_heavy_tool
 from tests.adapters.mcp.conftest import call, refused, said
@@ -145,6 +147,28 @@ async def test_a_revoked_token_ends_a_connection_that_is_open__MC_7(
             assert time.monotonic() < until_s, "it still counts"
             await asyncio.sleep(0.2)
     assert posted(guarded, authorization=f"Bearer {token}")[0] == 401
+
+
+async def test_a_jwt_of_an_issuer_is_a_credential__MC_6(server: Server, shared_database: str, namespace: str) -> None:
+    secret, now = "a shared key of more than 32 bytes", int(SystemClock().now().timestamp())
+    claims = {
+        "iss": "https://issuer.example",
+        "aud": "memory",
+        "sub": "ann",
+        "iat": now,
+        "exp": now + 300,
+        "scope": "read write",
+        "memory_ledger_namespaces": [namespace],
+    }
+    settings = {"oidc_issuer": claims["iss"], "oidc_audience": "memory", "oidc_hmac_key": secret}
+    with running(server.target(shared_database), auth_mode="oidc", **settings) as service:
+        async with connected(service, jwt.encode(claims, secret, algorithm="HS256")) as client:
+            await call(client, "add_memory", session_id="s", entries=said("hello"))
+            events = await client.read_resource("ledger://sessions/s/events")
+            assert '"actor":"ann"' in getattr(events.contents[0], "text", "")
+        for wrong in ({**claims, "aud": "other"}, {**claims, "exp": now - 300}):
+            bearer = f"Bearer {jwt.encode(wrong, secret, algorithm='HS256')}"
+            assert posted(service, authorization=bearer)[0] == 401
 
 
 def test_a_page_of_another_origin_and_another_host_are_refused__MC_6(

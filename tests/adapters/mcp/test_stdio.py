@@ -6,7 +6,7 @@ import os
 import random
 import signal
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,9 @@ import pytest
 from mcp import MCPError, StdioServerParameters
 from mcp.client import Client
 
+from ledger.adapters.mcp import server
 from ledger.memory import MemoryLedger
+from ledger.results import Added
 from tests.adapters.mcp.conftest import call, refused, said
 from tests.support.command_process import COMMAND, environment
 
@@ -133,6 +135,39 @@ def test_a_signal_ends_it_although_its_input_is_open(command: list[str], number:
         assert process.wait(10) == 128 + number
 
 
+def lost(acknowledged: Iterable[str], stored: Iterable[str]) -> set[str]:
+    """Return the texts that a client was told are stored, and that are not."""
+    return set(acknowledged) - set(stored)
+
+
+async def test_a_server_that_acknowledges_too_early_is_noticed(
+    memory: MemoryLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Negative control: an end in the middle loses what was acknowledged before it was stored."""
+    stores = type(memory).add_entries
+    later: list[asyncio.Task[Any]] = []
+
+    async def early(self: MemoryLedger, session_id: str, entries: list[Any], **how: Any) -> Added:
+        async def store() -> None:
+            await asyncio.sleep(0.05)
+            await stores.__get__(self)(session_id, entries, **how)
+
+        later.append(asyncio.create_task(store()))
+        return Added(session_id=session_id, version=1, entries=())
+
+    monkeypatch.setattr(type(memory), "add_entries", early)
+    await memory.add_user_message("s", "first")
+    acknowledged = []
+    async with Client(server(memory)) as client:
+        for number in range(10):
+            await call(client, "add_memory", session_id="s", entries=said(str(number)))
+            acknowledged.append(str(number))
+    for task in later:
+        task.cancel()
+    await asyncio.gather(*later, return_exceptions=True)
+    assert lost(acknowledged, [entry.content for entry in (await memory.get_history("s")).entries])
+
+
 async def test_a_server_killed_in_the_middle_loses_nothing_acknowledged__MC_7(
     command: list[str], memory: MemoryLedger, seed: int
 ) -> None:
@@ -161,7 +196,6 @@ async def test_a_server_killed_in_the_middle_loses_nothing_acknowledged__MC_7(
                 assert all(isinstance(result, MCPError) for result in results), results
     assert len(acknowledged) >= 24, "the control: something was written"
     stored = [entry.content for entry in (await memory.get_history("s")).entries]
-    missing = set(acknowledged) - set(stored)
-    assert not missing
+    assert not lost(acknowledged, stored)
     assert all(stored.count(text) == 2 for text in set(stored)), "a batch is there as a whole, or not at all"
     assert (await memory.verify("s")).ok
