@@ -61,4 +61,5 @@ def configure(level: str, stream: TextIO | None = None) -> logging.Handler:
     # a line shows none of these, and asking for them takes as long as writing it
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging.getLogger("uvicorn").setLevel(logging.WARNING)  # start and stop are announced elsewhere
+    logging.getLogger("mcp").setLevel(logging.WARNING)  # it writes two lines for each request
     return handler

@@ -1,12 +1,12 @@
 """Where the Model Context Protocol is served: ``/mcp``, if its SDK is installed. Source: adapters MC-6."""
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Final
 
 import msgspec
 from starlette.routing import Route
 
+from ledger.errors import Unavailable
 from ledger.server.settings import ServiceSettings
 
 MCP_PATH: Final = "/mcp"
@@ -42,11 +42,15 @@ def mcp_routes(settings: ServiceSettings) -> list[Route]:
     Raises:
         Unavailable: the settings ask for it, and the extra ``mcp`` is not installed.
     """
-    chosen = settings.mcp or ("on" if find_spec("mcp") else "off")
-    if chosen == "off":
+    if settings.mcp == "off":
         return []
-    import_module("ledger.adapters.mcp")  # it says what is missing
+    try:
+        import_module("ledger.adapters.mcp")
+    except Unavailable:
+        if settings.mcp is None:
+            return []
+        raise
     from ledger.server.mcp_endpoint import McpEndpoint  # noqa: PLC0415 - an extra
 
-    endpoint = McpEndpoint(settings, read_only=chosen == "read_only")
+    endpoint = McpEndpoint(settings, read_only=settings.mcp == "read_only")
     return [Route(MCP_PATH, endpoint, methods=["POST"], name="mcp", include_in_schema=False)]

@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -121,6 +122,34 @@ def test_without_the_extra_it_says_which_to_install(command: list[str], tmp_path
         )
         assert done.returncode == 1, done
         assert "install memory-ledger[mcp]" in done.stderr
+
+
+def test_without_the_extra_the_service_has_no_such_route_unless_it_is_asked_for() -> None:
+    program = """
+import sys
+sys.modules["mcp"] = None
+from ledger.server.mcp_routes import mcp_routes
+from ledger.server.settings import load_service_settings
+print(mcp_routes(load_service_settings()), mcp_routes(load_service_settings(mcp="off")))
+mcp_routes(load_service_settings(mcp="on"))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment()
+    )
+    assert done.stdout == "[] []\n"
+    assert "install memory-ledger[mcp]" in done.stderr.splitlines()[-1]
+
+
+def test_importing_the_ledger_and_its_service_imports_no_sdk() -> None:
+    """adapters AD-1."""
+    program = (
+        "import ledger.memory, ledger.adapters, ledger.server.application, ledger.cli.mcp, sys; print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment()
+    )
+    assert "ledger.server.mcp_routes" in done.stdout.split()
+    assert not [name for name in done.stdout.split() if name.partition(".")[0] in {"mcp", "mcp_types", "agents"}]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
