@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         family,
         finding,
         forks,
+        kept,
         lifetime,
         log,
         model_calls,
@@ -64,6 +65,7 @@ else:
     finding = lazy_module("ledger.application.finding")
     family = lazy_module("ledger.application.family")
     forks = lazy_module("ledger.application.forks")
+    kept = lazy_module("ledger.application.kept")
     lifetime = lazy_module("ledger.application.lifetime")
     log = lazy_module("ledger.application.log")
     notifications = lazy_module("ledger.application.notifications")
@@ -237,6 +239,9 @@ class MemoryLedger:
     get_summary = operation(lambda: past_summaries.get_summary)
     get_data = operation(lambda: session_data.get_data)
     patch_data = operation(lambda: session_data.patch_data)
+    keep = operation(lambda: kept.keep)
+    get_kept = operation(lambda: kept.get_kept)
+    list_kept = operation(lambda: kept.list_kept)
     update_config = operation(lambda: configuration.update_config)
     set_expiry = operation(lambda: lifetime.set_expiry)
     clear_session = operation(lambda: lifetime.clear_session)

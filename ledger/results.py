@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 import msgspec
 
-from ledger.events import CompactionCompleted, JsonObject
+from ledger.events import CompactionCompleted, JsonObject, KeptSet, RecordedEvent
 from ledger.history.difference import Difference
 from ledger.prices import Spending
 from ledger.session.state import SessionState
@@ -290,3 +290,35 @@ class PatchedData(msgspec.Struct, frozen=True, kw_only=True):
     data: JsonObject
     version: int
     replayed: bool = False
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored batch of kept values: the session's version after it, and the version of each value, in order."""
+
+    session_id: str
+    version: int
+    versions: tuple[int, ...]
+    replayed: bool = False
+
+
+class KeptValue(msgspec.Struct, frozen=True, kw_only=True):
+    """A value that is kept beside the window: JSON, or bytes with the *digest* of them (SHA-256, hexadecimal)."""
+
+    space: str
+    key: str
+    version: int
+    recorded_at: datetime
+    value: Any = None
+    digest: str | None = None
+
+    @classmethod
+    def of(cls, event: RecordedEvent, payload: KeptSet) -> "KeptValue":
+        """Return the value that *event* stored; bytes are not compared with their digest, `verify` does that."""
+        return cls(
+            space=payload.space,
+            key=payload.key,
+            version=event.version,
+            recorded_at=event.recorded_at,
+            value=payload.value if payload.content is None else payload.content,
+            digest=payload.digest,
+        )

@@ -37,6 +37,8 @@ from ledger.results import (
     Forked,
     Guard,
     ImportedState,
+    Kept,
+    KeptValue,
     Notification,
     PatchedData,
     Point,
@@ -47,6 +49,7 @@ from ledger.results import (
 )
 from ledger.search.finder import SearchResult
 from ledger.session.drafts import EntryDraft
+from ledger.session.kept_drafts import KeptDraft
 from ledger.session.state import SessionState
 from ledger.stored_projections.registry import BuildStatus, RebuiltProjection, StoredProjectionInfo
 from ledger.summarizers import SummarizerChoice
@@ -276,6 +279,33 @@ class SyncMemoryLedger:
         """Return the session's own JSON object; empty for an unknown session."""
     def patch_data(self, session_id: str, patch: Mapping[str, Any], **guard: Unpack[Guard]) -> PatchedData:
         """Merge *patch* (RFC 7396) into the session's own JSON object and return that."""
+    def keep(
+        self,
+        session_id: str,
+        values: Sequence[Mapping[str, Any] | KeptDraft],
+        *,
+        entries: Sequence[Mapping[str, Any] | EntryDraft] = (),
+        only_entries: bool = False,
+        config: Mapping[str, Any] | MemoryConfig | None = None,
+        **guard: Unpack[Guard],
+    ) -> Kept:
+        """Store values beside the window, each under a key of a space, and *entries*, in one write."""
+    def get_kept(self, session_id: str, space: str, key: str, **when: Unpack[When]) -> KeptValue | None:
+        """Return the newest value of a key; None if it has none, or it was removed."""
+    def list_kept(
+        self,
+        session_id: str,
+        space: str,
+        *,
+        prefix: str = "",
+        after: str | None = None,
+        before: str | None = None,
+        greatest_first: bool = False,
+        limit: int = 100,
+        every: bool = False,
+        **when: Unpack[When],
+    ) -> list[KeptValue]:
+        """Return the newest value of each key of a space, in the order of keys by code point."""
     def update_config(
         self,
         session_id: str | None,

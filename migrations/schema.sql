@@ -1922,6 +1922,13 @@ CREATE INDEX events_item_id ON ledger.events USING btree (uuid_hash(stream_id), 
 
 
 --
+-- Name: events_kept; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX events_kept ON ledger.events USING btree (namespace_id, stream_id, item_id COLLATE "C", version) WHERE ((type)::text = ANY (ARRAY['kept.removed'::text, 'kept.set'::text]));
+
+
+--
 -- Name: events_type; Type: INDEX; Schema: ledger; Owner: ledger_owner
 --
 

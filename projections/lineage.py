@@ -31,6 +31,8 @@ from ledger.events import (
     EntryEdited,
     EntryRemoved,
     ExpirySet,
+    KeptRemoved,
+    KeptSet,
     MemoryAdded,
     MemoryEdited,
     MemoryPromoted,
@@ -89,6 +91,8 @@ NothingDerived: TypeAlias = (
     | MemoryEdited
     | MemoryRemoved
     | MemoryPromoted
+    | KeptSet
+    | KeptRemoved
     | RecordEvent
     | AccessEvent
     | SummaryViewEvent

@@ -19,6 +19,8 @@ from ledger.events import (
     EntryRemoved,
     Event,
     ExpirySet,
+    KeptRemoved,
+    KeptSet,
     MemoryAdded,
     MemoryEdited,
     MemoryPromoted,
@@ -103,8 +105,19 @@ def _entries(event: EntryAdded | EntryEdited | EntryRemoved | EntriesExtracted |
             assert_never(event)
 
 
-def _session(event: SessionOpened | SessionCleared | SessionRestored | ConfigChanged | DataChanged | ExpirySet) -> str:
+def _session(
+    event: SessionOpened
+    | SessionCleared
+    | SessionRestored
+    | ConfigChanged
+    | DataChanged
+    | ExpirySet
+    | KeptSet
+    | KeptRemoved,
+) -> str:
     match event:
+        case KeptSet() | KeptRemoved():
+            return event.item_id
         case SessionOpened():
             origin = f", imported from {event.imported_from.format}" if event.imported_from else ""
             if event.forked_from:

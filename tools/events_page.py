@@ -25,7 +25,7 @@ from ledger.events import (
 )
 from tools.rules import without_rules
 
-_MODULES = ("session", "entries", "compactions", "contexts", "memories", "records", "access", "summary_views")
+_MODULES = ("session", "entries", "compactions", "contexts", "kept", "memories", "records", "access", "summary_views")
 TARGET = Path(__file__).parents[1] / "docs" / "events.md"
 
 _PARTS = (

@@ -39,6 +39,7 @@ from ledger.events.compactions import (
 )
 from ledger.events.contexts import ContextRendered, KnowledgeSource
 from ledger.events.entries import EntriesExtracted, EntriesIndexed, EntryAdded, EntryEdited, EntryRemoved, KnownToWriter
+from ledger.events.kept import KeptRemoved, KeptSet
 from ledger.events.memories import MemoryAdded, MemoryEdited, MemoryFields, MemoryPromoted, MemoryRemoved
 from ledger.events.payloads import EVENT_TYPES, AccessEvent, Event, RecordEvent, SummaryViewEvent
 from ledger.events.recorded import NewEvent, OpaqueEvent, RecordedEvent, StoredEvent, UndecodedEvent
@@ -98,6 +99,8 @@ __all__ = [
     "ForkedFrom",
     "ImportedFrom",
     "JsonObject",
+    "KeptRemoved",
+    "KeptSet",
     "Kind",
     "KnowledgeSource",
     "KnownToWriter",

@@ -13,6 +13,7 @@ from ledger.events.compactions import (
 )
 from ledger.events.contexts import ContextRendered
 from ledger.events.entries import EntriesExtracted, EntriesIndexed, EntryAdded, EntryEdited, EntryRemoved
+from ledger.events.kept import KeptRemoved, KeptSet
 from ledger.events.memories import MemoryAdded, MemoryEdited, MemoryPromoted, MemoryRemoved
 from ledger.events.records import RecordCreated, RecordDeleted, RecordEdited, RecordMerged, RecordRestored
 from ledger.events.session import (
@@ -71,6 +72,8 @@ Event: TypeAlias = (
     | MemoryEdited
     | MemoryRemoved
     | MemoryPromoted
+    | KeptSet
+    | KeptRemoved
     | ContextRendered
     | RecordEvent
     | AccessEvent

@@ -142,6 +142,21 @@ class SchemaDifference(msgspec.Struct, frozen=True):
     guards_log: bool
 
 
+class KeptPlace(msgspec.Struct, frozen=True, gc=False):
+    """Where the newest event about a kept value is, and whether that event removed the value."""
+
+    item_id: str
+    version: int
+    removed: bool
+
+
+def ordered_places(places: Iterable[KeptPlace], *, greatest_first: bool, every: bool) -> list[KeptPlace]:
+    """Return *places* in the order of `EventStore.find_kept`: of each item the newest one, or *every* one."""
+    ordered = sorted(places, key=lambda place: place.version)
+    chosen = ordered if every else list({place.item_id: place for place in ordered}.values())
+    return sorted(chosen, key=lambda place: place.item_id, reverse=greatest_first)
+
+
 class EventStore(Appender, Protocol):
     """All streams of all namespaces.
 
@@ -196,6 +211,25 @@ class EventStore(Appender, Protocol):
 
     async def find_newest(self, stream: Stream, type: str, *, until: int | None = None) -> int:
         """Return the version of the newest event of a *type* without an item, 0 if there is none; by an index."""
+        ...
+
+    async def find_kept(
+        self,
+        stream: Stream,
+        *,
+        first: str,
+        end: str,
+        after: int = 0,
+        until: int | None = None,
+        greatest_first: bool = False,
+        limit: int | None = None,
+        every: bool = False,
+    ) -> list[KeptPlace]:
+        """Return the newest event about each kept value with an item id from *first* on and before *end*.
+
+        In the order of item ids by code point, from the greatest if *greatest_first*; at most *limit*; by an index.
+        With *every*, all events about them, those about one item oldest first.
+        """
         ...
 
     async def head(self, stream: Stream) -> tuple[int, bytes]:

@@ -17,6 +17,8 @@ from ledger.events import (
     ForkedFrom,
     ImportedFrom,
     JsonObject,
+    KeptRemoved,
+    KeptSet,
     MemoryPromoted,
     Method,
     ModelOutput,
@@ -223,6 +225,12 @@ class RestoreState(msgspec.Struct, frozen=True):
     past: SessionState
 
 
+class Keep(msgspec.Struct, frozen=True):
+    """Store values beside the window, and hide others."""
+
+    events: tuple[KeptSet | KeptRemoved, ...]
+
+
 class RecordContext(msgspec.Struct, frozen=True):
     """Record what a model was shown; it may have been rendered from an older state."""
 
@@ -242,6 +250,7 @@ Command: TypeAlias = (
     | ReplaceState
     | RestoreState
     | RecordContext
+    | Keep
     | RestoreSession
     | ChangeData
     | SetExpiry

@@ -32,6 +32,7 @@ from ledger.session.commands import (
     CompleteCompaction,
     EditEntry,
     FailCompaction,
+    Keep,
     MarkExtracted,
     MarkIndexed,
     OpenSession,
@@ -97,10 +98,19 @@ def decide(state: SessionState, command: Command) -> list[Event]:
 
 def _decide_beside_window(
     state: SessionState,
-    command: RecordContext | RestoreSession | ChangeData | SetExpiry | MarkExtracted | MarkIndexed | PromoteMemory,
+    command: Keep
+    | RecordContext
+    | RestoreSession
+    | ChangeData
+    | SetExpiry
+    | MarkExtracted
+    | MarkIndexed
+    | PromoteMemory,
 ) -> list[Event]:
     """Decide the commands that do not concern the window (http W-47, W-48)."""
     match command:
+        case Keep(events=events):
+            return list(events)
         case RecordContext(rendered=rendered):
             return [rendered]
         case RestoreSession(write_id=write_id):

@@ -21,6 +21,8 @@ from ledger.events import (
     EntryAdded,
     EntryRemoved,
     Event,
+    KeptRemoved,
+    KeptSet,
     OpaqueEvent,
     RecordedEvent,
     SessionCleared,
@@ -128,6 +130,11 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         )
     if isinstance(payload, ContextRendered):  # reading is not a change
         return replace(state, version=event.version, write_id=payload.write_id)
+    if isinstance(payload, KeptSet | KeptRemoved):  # the store finds them by an index; no state holds them
+        working = working_memory.evolve(state.working, event)
+        return replace(
+            state, version=event.version, write_id=payload.write_id, updated_us=event.recorded_us, working=working
+        )
     entries = window.evolve(state.window, event, state.items.waiting)
     cleared = isinstance(payload, SessionCleared)
     return SessionState(

@@ -12,6 +12,7 @@ from ledger.ports.event_store import (
     AppendRequest,
     EarlierRequest,
     EventStore,
+    KeptPlace,
     LogBounds,
     NamespaceInfo,
     SchemaDifference,
@@ -69,6 +70,30 @@ class EventStoreDecorator:
     async def find_newest(self, stream: Stream, type: str, *, until: int | None = None) -> int:
         """See `ports.event_store.EventStore.find_newest`."""
         return await self._events.find_newest(stream, type, until=until)
+
+    async def find_kept(
+        self,
+        stream: Stream,
+        *,
+        first: str,
+        end: str,
+        after: int = 0,
+        until: int | None = None,
+        greatest_first: bool = False,
+        limit: int | None = None,
+        every: bool = False,
+    ) -> list[KeptPlace]:
+        """See `ports.event_store.EventStore.find_kept`."""
+        return await self._events.find_kept(
+            stream,
+            first=first,
+            end=end,
+            after=after,
+            until=until,
+            greatest_first=greatest_first,
+            limit=limit,
+            every=every,
+        )
 
     async def head(self, stream: Stream) -> tuple[int, bytes]:
         return await self._events.head(stream)

@@ -26,6 +26,8 @@ _OF_A_LIFE: Final = frozenset(
         "entry.added",
         "entry.edited",
         "entry.removed",
+        "kept.removed",
+        "kept.set",
         "memory.added",
         "memory.edited",
         "memory.promoted",

@@ -45,6 +45,7 @@ def reads(length: int) -> list[Read]:
     pages = {"after": [middle], "limit": 100, "most_bytes": 2**62}
     recorded = {"types": ["context.rendered", "config.changed"], "item_types": []}
     listed = {"types": ["note.made"], "actor": "filler"}
+    kept = {"first": "item 1", "end": "item 2", "after": 0, "until": 2**62}
     noted = {"types": [], "item_types": ["note.made"]}
     session, snapshot = {"projection": "session", "projection_version": 1}, {"snapshots": 1, "streams": 1}
     saved = {**dict.fromkeys(("code_digest", "head_hash", "mac"), bytes(32)), "state": b"state"}
@@ -66,6 +67,9 @@ def reads(length: int) -> list[Read]:
         Read("find_versions", {**listed, "after": middle, "until": middle + 100}, {"events": 100, "streams": 1}),
         Read("family", {"limit": 9}, {"streams": 1}),
         Read("find_newest", {"type": "context.rendered", "until": middle}, {"events": 1}),
+        Read("find_kept", {**kept, "limit": 1}, {"events": 2, "streams": 1}),
+        Read("find_kept_greatest", {**kept, "limit": 3}, {"events": 4, "streams": 1}),
+        Read("find_kept_every", {**kept, "limit": 5}, {"events": 5, "streams": 1}),
         Read("read_namespaces", pages, {"events": 100, "streams": 100}),
         Read("first_records", {"records": page["records"]}, {"events": 1, "streams": 1}),
         Read("record_events", page, {"events": 100, "streams": 100}),

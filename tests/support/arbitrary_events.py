@@ -18,6 +18,7 @@ JSON = st.recursive(
 )
 PLAIN = {
     str: TEXT,
+    bytes: st.binary(max_size=20),
     int: INTEGERS,
     bool: st.booleans(),
     float: st.floats(allow_nan=False, allow_infinity=False),

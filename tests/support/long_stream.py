@@ -17,7 +17,7 @@ STREAMS = {"long": Stream.of("plans", "long"), "short": Stream.of("plans", "shor
 #: The request that made a tenth event of the long stream, and the two events after it in the namespace.
 REQUEST = UUID(md5(b"request 10000", usedforsecurity=False).hexdigest())
 
-#: One event a second in every stream, every tenth about an item, every hundredth of another type; a snapshot every
+#: One event a second in every stream, every tenth about an item, two of a hundred of another type; a snapshot every
 #: ten events of the long one, and a request's key for every tenth.
 _FILL = """
     INSERT INTO ledger.namespaces (namespace_id, namespace, last_position) VALUES (%(ns)s, 'plans', %(events)s);
@@ -33,7 +33,8 @@ _FILL = """
     INSERT INTO ledger.events (namespace_id, stream_id, version, position, event_id, type, schema_version, codec,
         occurred_at, recorded_at, actor, payload_digest, hash, item_id, payload)
         SELECT %(ns)s, stream_id, version, position, gen_random_uuid(),
-            CASE WHEN version %% 100 = 1 THEN 'context.rendered' ELSE 'note.made' END, 1, 0, now(),
+            CASE version %% 100 WHEN 1 THEN 'context.rendered' WHEN 50 THEN 'kept.set' ELSE 'note.made' END,
+            1, 0, now(),
             %(beginning)s::timestamptz + version * interval '1 second', 'filler', sha256(''), sha256(''),
             CASE WHEN version %% 10 = 0 THEN 'item ' || version END, convert_to('{"text": "hello"}', 'UTF8')
         FROM filling;
