@@ -1,6 +1,7 @@
 """Kept values in the event store: by key, range and version, also in forks. Source: adapters LF-1."""
 
 from random import Random
+from typing import Any
 from uuid import UUID
 
 from ledger.codec import encode
@@ -12,7 +13,7 @@ from tests.support.store_requests import an_event, append, fork
 
 
 def kept(key: str, *, space: str = "s", removed: bool = False) -> NewEvent:
-    about = {"write_id": "w", "space": space, "key": key}
+    about: dict[str, Any] = {"write_id": "w", "space": space, "key": key}
     event = KeptRemoved(**about) if removed else KeptSet(**about, value=key)
     codec, payload = encode(event, b"")
     return NewEvent(
