@@ -241,6 +241,7 @@ class MemoryLedger:
     patch_data = operation(lambda: session_data.patch_data)
     keep = operation(lambda: kept.keep)
     get_kept = operation(lambda: kept.get_kept)
+    get_kept_values = operation(lambda: kept.get_kept_values)
     list_kept = operation(lambda: kept.list_kept)
     update_config = operation(lambda: configuration.update_config)
     set_expiry = operation(lambda: lifetime.set_expiry)

@@ -292,6 +292,10 @@ class SyncMemoryLedger:
         """Store values beside the window, each under a key of a space, and *entries*, in one write."""
     def get_kept(self, session_id: str, space: str, key: str, **when: Unpack[When]) -> KeptValue | None:
         """Return the newest value of a key; None if it has none, or it was removed."""
+    def get_kept_values(
+        self, session_id: str, space: str, keys: Sequence[str], **when: Unpack[When]
+    ) -> dict[str, KeptValue]:
+        """Return the newest value of each of *keys* that has one, by key. Raises as `get_kept` does."""
     def list_kept(
         self,
         session_id: str,

@@ -118,6 +118,27 @@ async def get_kept(
     return found[0] if found else None
 
 
+async def get_kept_values(
+    handle: NamespaceHandle, session_id: str, space: str, keys: Sequence[str], **when: Unpack[When]
+) -> dict[str, KeptValue]:
+    """Return the newest value of each of *keys* that has one, by key. Raises as `get_kept` does."""
+    begin = f"{check_space(space)}{SEPARATOR}"
+    items = {f"{begin}{check_key(key)}" for key in keys}
+    version, moment = check_when(when)
+    stream, events = handle.stream(session_id, when.get("user_id")), handle.services.store.events
+    until = await _until(handle, stream, version, moment)
+    after = await _start_of_life(handle, stream, until)
+    if after is None or not items:
+        return {}
+    known = await events.find_items(stream, sorted(items))
+    seen = [[at for at in versions if after < at and (until is None or at <= until)] for versions in known.values()]
+    newest = ranges.ranges_of(sorted(versions[-1] for versions in seen if versions))
+    stored = [decode(event) for event in await events.read_versions(stream, newest)]
+    return {
+        event.payload.key: KeptValue.of(event, event.payload) for event in stored if isinstance(event.payload, KeptSet)
+    }
+
+
 async def list_kept(
     handle: NamespaceHandle,
     session_id: str,

@@ -1,0 +1,69 @@
+"""Names of sessions for threads, and keys of checkpoints and writes. Source: adapters AD-3, LG-1."""
+
+import re
+from hashlib import sha256
+from typing import Final
+
+from ledger.errors import InvalidInput
+from ledger.names import check_name
+
+CHECKPOINTS: Final = "langgraph.checkpoints"
+WRITES: Final = "langgraph.writes"
+BLOBS: Final = "langgraph.blobs"
+#: Between the parts of a key; escaped in each part.
+_BETWEEN: Final = "|"
+_LONGEST_NAME: Final = 200
+_LONGEST_PART: Final = 200
+_ESCAPED: Final = re.compile("%([0-9A-F]{2})")
+
+
+def session_of(thread_id: str) -> str:
+    """Return the name of the session of a thread: its id, or an escaped form of it."""
+    try:
+        if not thread_id.startswith("~"):
+            return check_name(thread_id, field="thread_id")
+    except InvalidInput:
+        pass
+    escaped = "~" + _escape(thread_id)
+    if len(escaped) <= _LONGEST_NAME:
+        return escaped
+    return "~~" + sha256(thread_id.encode(errors="surrogatepass")).hexdigest()
+
+
+def thread_of(session_id: str, stored: str) -> str:
+    """Return the id of the thread of a session; the *stored* one if its name is a digest."""
+    if session_id.startswith("~~"):
+        return stored
+    if session_id.startswith("~"):
+        octets = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), session_id[1:]).encode("latin-1")
+        return octets.decode(errors="surrogatepass")
+    return session_id
+
+
+def beginning(namespace: str, checkpoint_id: str | None = None) -> str:
+    """Return how the keys of a namespace of checkpoints begin, or those of the writes of one checkpoint."""
+    parts = [namespace] if checkpoint_id is None else [namespace, checkpoint_id]
+    return "".join(_part(part) + _BETWEEN for part in parts)
+
+
+def checkpoint_key(namespace: str, checkpoint_id: str) -> str:
+    """Return the key of a checkpoint; in a namespace, keys are in the order of ids."""
+    return beginning(namespace) + _part(checkpoint_id)
+
+
+def writes_key(namespace: str, checkpoint_id: str, task_id: str) -> str:
+    """Return the key of the writes of a task."""
+    return beginning(namespace, checkpoint_id) + _part(task_id)
+
+
+def _part(text: str) -> str:
+    escaped = _escape(text)
+    return escaped if len(escaped) <= _LONGEST_PART else "~~" + sha256(escaped.encode()).hexdigest()
+
+
+def _escape(text: str) -> str:
+    octets = text.encode(errors="surrogatepass")
+    return "".join(
+        chr(octet) if chr(octet).isascii() and (chr(octet).isalnum() or chr(octet) in "._-") else f"%{octet:02X}"
+        for octet in octets
+    )

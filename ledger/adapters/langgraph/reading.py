@@ -1,0 +1,289 @@
+"""Reading checkpoints: no fold of the thread, a few look-ups by key. Source: adapters LG-6 … LG-8, LG-10."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id, writes_sort_key
+
+from ledger.adapters.langgraph.keys import (
+    BLOBS,
+    CHECKPOINTS,
+    WRITES,
+    beginning,
+    checkpoint_key,
+    session_of,
+    thread_of,
+)
+from ledger.adapters.langgraph.stored import (
+    BlobCache,
+    Typed,
+    children,
+    from_plain_or_packed,
+    loaded,
+    typed_of,
+    wanted,
+)
+from ledger.errors import LogCorrupted
+from ledger.memory import MemoryLedger
+from ledger.results import KeptValue
+
+_MOST: Final = 10_000
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A stored checkpoint: its thread, namespace and id, and the value that is kept for it."""
+
+    thread_id: str
+    namespace: str
+    checkpoint_id: str
+    stored: dict[str, Any]
+    version: int
+
+    @property
+    def config(self) -> RunnableConfig:
+        """The config that names it."""
+        return config_of(self.thread_id, self.namespace, self.checkpoint_id)
+
+
+def config_of(thread_id: str, namespace: str, checkpoint_id: str) -> RunnableConfig:
+    """Return the config that names a checkpoint."""
+    names = {"thread_id": thread_id, "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}
+    return {"configurable": names}
+
+
+def names_in(config: RunnableConfig) -> tuple[str, str]:
+    """Return the thread and the namespace in *config*."""
+    configurable = config["configurable"]
+    return str(configurable["thread_id"]), configurable.get("checkpoint_ns") or ""
+
+
+class Reads:
+    """The reading half of a saver; each method takes the ledger first."""
+
+    def __init__(self, serde: Any, blobs: BlobCache) -> None:
+        self.serde = serde
+        self.cache = blobs
+
+    async def get_tuple(self, ledger: MemoryLedger, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return the checkpoint that *config* names, or the newest."""
+        thread_id, namespace = names_in(config)
+        place = await self.place(ledger, thread_id, namespace, get_checkpoint_id(config))
+        return None if place is None else (await self.tuples(ledger, [place]))[0]
+
+    async def place(
+        self, ledger: MemoryLedger, thread_id: str, namespace: str, checkpoint_id: str | None
+    ) -> Place | None:
+        """Return where a checkpoint is stored, or the one with the greatest id; None if there is none."""
+        session = session_of(thread_id)
+        if checkpoint_id:
+            found = await ledger.get_kept(session, CHECKPOINTS, checkpoint_key(namespace, checkpoint_id))
+            return None if found is None else self._place(session, thread_id, found)
+        newest = await ledger.list_kept(session, CHECKPOINTS, prefix=beginning(namespace), greatest_first=True, limit=1)
+        return self._place(session, thread_id, newest[0]) if newest else None
+
+    async def places(
+        self,
+        ledger: MemoryLedger,
+        config: RunnableConfig | None,
+        filter: Mapping[str, Any] | None,
+        before: RunnableConfig | None,
+        limit: int | None,
+    ) -> list[Place]:
+        """Return the checkpoints of a thread, or of all threads, the greatest id first."""
+        if limit is not None and limit <= 0:
+            return []
+        namespace = config["configurable"].get("checkpoint_ns") if config else None
+        only = get_checkpoint_id(config) if config else None
+        bound = get_checkpoint_id(before) if before else None
+        threads: list[tuple[str, str | None]]
+        threads = [(session_of(names_in(config)[0]), names_in(config)[0])] if config else await _threads(ledger)
+        found: list[Place] = []
+        for session, thread_id in threads:
+            count = 0
+            async for place in self.all_places(ledger, session, thread_id, namespace, before=bound):
+                is_wanted = (only is None or place.checkpoint_id == only) and (
+                    bound is None or place.checkpoint_id < bound
+                )
+                if is_wanted and (not filter or self._matches(place, filter)):
+                    found.append(place)
+                    count += 1
+                    if namespace is not None and limit is not None and count >= limit:
+                        break
+        found.sort(key=lambda place: place.checkpoint_id, reverse=True)
+        return found[:limit]
+
+    async def all_places(
+        self,
+        ledger: MemoryLedger,
+        session: str,
+        thread_id: str | None,
+        namespace: str | None = None,
+        *,
+        before: str | None = None,
+    ) -> Any:
+        """Yield the checkpoints of a session, in each namespace the greatest id first."""
+        prefix = "" if namespace is None else beginning(namespace)
+        last = checkpoint_key(namespace, before) if namespace is not None and before else None
+        while True:
+            page = await ledger.list_kept(
+                session, CHECKPOINTS, prefix=prefix, before=last, greatest_first=True, limit=100
+            )
+            for value in page:
+                yield self._place(session, thread_id, value)
+            if len(page) < 100:
+                return
+            last = page[-1].key
+
+    async def tuples(self, ledger: MemoryLedger, places: Sequence[Place]) -> list[CheckpointTuple]:
+        """Return the checkpoints at *places* with their values and writes."""
+        found = []
+        for place in places:
+            written = await self._written(ledger, place)
+            values = {
+                channel: reference
+                for channel, (_, reference) in place.stored["values"].items()
+                if reference is not None
+            }
+            blobs = await self.blobs(ledger, place.thread_id, [*values.values(), *(each[3] for each in written)])
+            checkpoint = from_plain_or_packed(self.serde, place.stored["checkpoint"])
+            checkpoint["channel_values"] = {
+                channel: loaded(self.serde, reference, blobs) for channel, reference in values.items()
+            }
+            parent = place.stored["parent"]
+            found.append(
+                CheckpointTuple(
+                    config=place.config,
+                    checkpoint=checkpoint,
+                    metadata=from_plain_or_packed(self.serde, place.stored["metadata"]),
+                    parent_config=config_of(place.thread_id, place.namespace, parent) if parent else None,
+                    pending_writes=[
+                        (task, channel, loaded(self.serde, reference, blobs)) for task, channel, _, reference in written
+                    ],
+                )
+            )
+        return found
+
+    async def blobs(
+        self, ledger: MemoryLedger, thread_id: str, references: Sequence[Mapping[str, Any] | None]
+    ) -> dict[str, Typed]:
+        """Return all blobs that *references* need, level by level: nodes, then messages.
+
+        Raises:
+            LogCorrupted: one is missing.
+        """
+        found: dict[str, Typed] = {}
+        level = wanted(references)
+        while level:
+            missing = sorted({digest for digest, _ in level if self.cache.get(digest) is None})
+            if missing:
+                stored = await ledger.get_kept_values(session_of(thread_id), BLOBS, missing)
+                for digest, value in stored.items():
+                    self.cache.add(digest, typed_of(value.value))
+                    found[digest] = typed_of(value.value)
+            following: list[tuple[str, int]] = []
+            for digest, depth in level:
+                typed = found.get(digest) or self.cache.get(digest)
+                if typed is None:
+                    raise LogCorrupted(f"thread {thread_id} lacks a stored value; run `memory-ledger verify`")
+                found[digest] = typed
+                if depth:
+                    following += [(child, depth - 1) for child in children(typed)]
+            level = following
+        return found
+
+    async def delta_history(
+        self, ledger: MemoryLedger, config: RunnableConfig, channels: Sequence[str]
+    ) -> dict[str, Any]:
+        """Return, for each channel, the writes since the nearest ancestor that has a value, and that value."""
+        thread_id, namespace = names_in(config)
+        writes: dict[str, list[Any]] = {channel: [] for channel in channels}
+        seeds: dict[str, Any] = {}
+        target = await self.place(ledger, thread_id, namespace, get_checkpoint_id(config)) if channels else None
+        parent = target.stored["parent"] if target else None
+        while parent and len(seeds) < len(writes):
+            place = await self.place(ledger, thread_id, namespace, parent)
+            if place is None:
+                break
+            (found,) = await self.tuples(ledger, [place])
+            for write in reversed(found.pending_writes or []):
+                if write[1] in writes and write[1] not in seeds:
+                    writes[write[1]].append(write)
+            values = found.checkpoint["channel_values"]
+            seeds |= {channel: values[channel] for channel in writes if channel in values and channel not in seeds}
+            parent = place.stored["parent"]
+        return {
+            channel: {"writes": writes[channel][::-1], **({"seed": seeds[channel]} if channel in seeds else {})}
+            for channel in writes
+        }
+
+    async def version_of(self, ledger: MemoryLedger, config: RunnableConfig) -> int | None:
+        """Return the version of a checkpoint's event."""
+        thread_id, namespace = names_in(config)
+        place = await self.place(ledger, thread_id, namespace, get_checkpoint_id(config))
+        return None if place is None else place.version
+
+    async def config_at(
+        self, ledger: MemoryLedger, thread_id: str, version: int | None, at: datetime | str | None
+    ) -> RunnableConfig | None:
+        """Return the config of the checkpoint that was the newest of the root namespace then."""
+        session = session_of(thread_id)
+        newest = await ledger.list_kept(
+            session, CHECKPOINTS, prefix=beginning(""), greatest_first=True, limit=1, version=version, at=at
+        )
+        return self._place(session, thread_id, newest[0]).config if newest else None
+
+    def metadata(self, place: Place) -> dict[str, Any]:
+        """Return the metadata of a checkpoint."""
+        found: dict[str, Any] = from_plain_or_packed(self.serde, place.stored["metadata"])
+        return found
+
+    def _matches(self, place: Place, filter: Mapping[str, Any]) -> bool:
+        metadata = self.metadata(place)
+        return all(metadata.get(key) == value for key, value in filter.items())
+
+    async def _written(self, ledger: MemoryLedger, place: Place) -> list[tuple[str, str, int, dict[str, Any]]]:
+        """Return (task, channel, index, reference) of the writes after a checkpoint, in the order of their tasks."""
+        calls = await ledger.list_kept(
+            session_of(place.thread_id),
+            WRITES,
+            prefix=beginning(place.namespace, place.checkpoint_id),
+            limit=_MOST,
+            every=True,
+        )
+        written: dict[tuple[str, int], tuple[str, str, dict[str, Any]]] = {}
+        for call in sorted(calls, key=lambda value: value.version):
+            for index, channel, reference in call.value["writes"]:
+                place_of = (call.value["task"], index)
+                if index < 0 or place_of not in written:
+                    written[place_of] = (call.value["path"], channel, reference)
+        ordered = sorted(written.items(), key=lambda item: writes_sort_key(item[1][0], *item[0]))
+        return [(task, channel, index, reference) for (task, index), (_, channel, reference) in ordered]
+
+    def _place(self, session: str, thread_id: str | None, value: KeptValue) -> Place:
+        stored = value.value
+        return Place(
+            thread_of(session, stored["thread"]) if thread_id is None else thread_id,
+            stored["namespace"],
+            stored["id"],
+            stored,
+            value.version,
+        )
+
+
+async def _threads(ledger: MemoryLedger) -> list[tuple[str, str | None]]:
+    return [(session, None) for session in await sessions(ledger)]
+
+
+async def sessions(ledger: MemoryLedger) -> list[str]:
+    """Return the ids of the sessions of the namespace that have no user."""
+    found: list[str] = []
+    after: Any = None
+    while True:
+        page = await ledger.list_sessions(user_id="", limit=100, after=after)
+        found += [session.session_id for session in page]
+        if len(page) < 100:
+            return found
+        after = (page[-1].updated_at, page[-1].stream_id)

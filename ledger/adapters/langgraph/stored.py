@@ -1,0 +1,178 @@
+"""Values of channels as references: small ones inline, large ones as blobs, lists of messages as trees of blobs.
+
+A blob is stored once for each thread under the digest of its type and bytes. A list of messages is a tree of digests
+with sixteen branches: a list that grows by one message adds a few short nodes, not the whole list again.
+
+Source: adapters LG-3, LG-4.
+"""
+
+import json
+from base64 import b64decode, b64encode
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Final
+
+from langchain_core.messages import BaseMessage
+
+INLINE_BYTES: Final = 256
+_BRANCHES: Final = 16
+_CACHED: Final = 20_000
+_NODE: Final = "node"
+#: A serialized value: its type and bytes.
+Typed = tuple[str, bytes]
+
+
+def digest_of(typed: Typed) -> str:
+    """Return the name of a blob: 160 bits of the SHA-256 of type and bytes, in hexadecimal digits."""
+    return sha256(typed[0].encode() + b"\x00" + typed[1]).hexdigest()[:40]
+
+
+def blob_bytes(typed: Typed) -> bytes:
+    """Return a blob as it is stored."""
+    return typed[0].encode() + b"\x00" + typed[1]
+
+
+def typed_of(blob: bytes) -> Typed:
+    """Return type and bytes of a stored blob."""
+    kind, _, content = blob.partition(b"\x00")
+    return kind.decode(), content
+
+
+class BlobCache:
+    """Blobs that this process has seen. A digest stands for the same bytes in every thread, so none is ever stale."""
+
+    def __init__(self) -> None:
+        self._blobs: OrderedDict[str, Typed] = OrderedDict()
+
+    def add(self, digest: str, typed: Typed) -> None:
+        """Remember a blob; the one least recently used is forgotten."""
+        self._blobs[digest] = typed
+        self._blobs.move_to_end(digest)
+        if len(self._blobs) > _CACHED:
+            self._blobs.popitem(last=False)
+
+    def get(self, digest: str) -> Typed | None:
+        """Return a blob; None if it is not in memory."""
+        return self._blobs.get(digest)
+
+
+class Stored:
+    """References of one write, and the blobs that they need."""
+
+    def __init__(self, serde: Any, *, splits_messages: bool) -> None:
+        self._serde = serde
+        self._splits_messages = splits_messages
+        self.blobs: dict[str, Typed] = {}
+
+    def reference(self, value: Any) -> dict[str, Any]:
+        """Return the reference of a value of a channel."""
+        if self._splits_messages and is_messages(value):
+            return {"messages": self._tree([self._blob(self._serde.dumps_typed(item)) for item in value])}
+        typed: Typed = self._serde.dumps_typed(value)
+        if len(typed[1]) <= INLINE_BYTES:
+            return {"inline": packed(typed)}
+        return {"blob": self._blob(typed)}
+
+    def _blob(self, typed: Typed) -> str:
+        digest = digest_of(typed)
+        self.blobs[digest] = typed
+        return digest
+
+    def _tree(self, digests: Sequence[str]) -> list[list[str]]:
+        """Return the nodes at the right edge of the tree, the root first; all other nodes are blobs."""
+        edges: list[list[str]] = []
+        level = list(digests)
+        while True:
+            whole = len(level) // _BRANCHES * _BRANCHES
+            edges.append(level[whole:])
+            if not whole:
+                return edges[::-1]
+            parts = [level[at : at + _BRANCHES] for at in range(0, whole, _BRANCHES)]
+            level = [self._blob((_NODE, bytes.fromhex("".join(part)))) for part in parts]
+
+
+def is_messages(value: Any) -> bool:
+    """Tell whether *value* is a list of messages and nothing else."""
+    return type(value) is list and bool(value) and all(isinstance(item, BaseMessage) for item in value)
+
+
+def children(typed: Typed) -> list[str]:
+    """Return the digests in a node of a tree."""
+    return [typed[1][at : at + 20].hex() for at in range(0, len(typed[1]), 20)]
+
+
+def wanted(references: Iterable[Mapping[str, Any] | None]) -> list[tuple[str, int]]:
+    """Return the blobs that *references* name, each with the levels of nodes from it down to messages."""
+    found: list[tuple[str, int]] = []
+    for reference in references:
+        if reference is None:
+            continue
+        if "blob" in reference:
+            found.append((reference["blob"], 0))
+        edges = reference.get("messages", ())
+        for depth, edge in enumerate(reversed(edges)):
+            found += [(digest, depth) for digest in edge]
+    return found
+
+
+def loaded(serde: Any, reference: Mapping[str, Any], blobs: Mapping[str, Typed]) -> Any:
+    """Return the value of a reference."""
+    if "messages" in reference:
+        return [serde.loads_typed(blobs[digest]) for digest in message_digests(reference, blobs)]
+    typed = blobs[reference["blob"]] if "blob" in reference else unpacked(reference["inline"])
+    return serde.loads_typed(typed)
+
+
+def message_digests(reference: Mapping[str, Any], blobs: Mapping[str, Typed]) -> list[str]:
+    """Return the digests of a list of messages, in its order."""
+    edges = reference["messages"]
+    digests: list[str] = []
+    for depth, edge in zip(range(len(edges) - 1, -1, -1), edges, strict=True):
+        level = list(edge)
+        for _ in range(depth):
+            level = [child for digest in level for child in children(blobs[digest])]
+        digests += level
+    return digests
+
+
+def packed(typed: Typed) -> list[str]:
+    """Return type and bytes as JSON."""
+    return [typed[0], b64encode(typed[1]).decode()]
+
+
+def unpacked(pair: Sequence[str]) -> Typed:
+    """Return type and bytes that `packed` returned as JSON."""
+    return pair[0], b64decode(pair[1])
+
+
+def plain_or_packed(serde: Any, value: Any, *, plain: bool) -> Any:
+    """Return *value* as JSON: as it is if nothing is lost by it, else serialized."""
+    if plain and _is_plain(value):
+        return {"json": value}
+    return {"serde": packed(serde.dumps_typed(value))}
+
+
+def from_plain_or_packed(serde: Any, stored: Mapping[str, Any]) -> Any:
+    """Return what `plain_or_packed` stored."""
+    return stored["json"] if "json" in stored else serde.loads_typed(unpacked(stored["serde"]))
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        text = json.dumps(value, allow_nan=False)
+        return bool(_same(json.loads(text), value)) and "\\u0000" not in text and "\\ud" not in text
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
+def _same(read: Any, value: Any) -> bool:
+    if type(read) is not type(value):
+        return False
+    if isinstance(read, dict):
+        return read.keys() == value.keys() and all(
+            key.isprintable() and _same(each, value[key]) for key, each in read.items()
+        )
+    if isinstance(read, list):
+        return len(read) == len(value) and all(map(_same, read, value))
+    return bool(read == value) and (not isinstance(read, int) or isinstance(read, bool) or abs(read) < 2**53)

@@ -1,0 +1,74 @@
+"""Messages of a graph as entries of the session, so that search and the context see them. Source: adapters LG-5."""
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from ledger.errors import InvalidInput
+from ledger.limits import CONTENT_BYTES
+from ledger.session.drafts import draft_entry
+
+_ROLES: Final = {"human": "user", "ai": "assistant", "system": "system", "developer": "system"}
+_REFUSED: Final = re.compile("[\x00\ud800-\udfff]")
+_CUT: Final = CONTENT_BYTES - 16
+
+
+def entries_of(message: BaseMessage, digest: str) -> list[dict[str, Any]]:
+    """Return the entries of a message, with ids made from its *digest*: its text, and each call of a tool."""
+    entry_id = f"lg-{digest}"
+    metadata = {"sdk": "langgraph", "type": message.type}
+    if message.id and len(message.id) <= 200 and message.id.isprintable():
+        metadata["message_id"] = message.id
+    text = _shown(message.text if isinstance(message.text, str) else str(message.text))
+    if isinstance(message, ToolMessage):
+        result = {
+            "kind": "tool_result",
+            "tool_name": _shown(message.name or "tool")[:200] or "tool",
+            "tool_call_id": _shown(message.tool_call_id)[:200] or None,
+            "tool_status": "error" if message.status == "error" else "ok",
+            "content": text,
+            "entry_id": entry_id,
+            "metadata": metadata,
+        }
+        return [{name: value for name, value in result.items() if value is not None}]
+    calls = [*message.tool_calls] if isinstance(message, AIMessage) else []
+    found: list[dict[str, Any]] = []
+    if text.strip() or not calls:
+        role = _ROLES.get(message.type, "assistant")
+        content = text if text.strip() else f"[{_shown(message.type) or 'message'}]"
+        found.append({"role": role, "content": content, "entry_id": entry_id, "metadata": metadata})
+    for at, call in enumerate(calls, 1):
+        entry = {
+            "kind": "tool_call",
+            "tool_name": _shown(call["name"])[:200] or "tool",
+            "arguments": call["args"],
+            "entry_id": f"{entry_id}.{at}",
+            "metadata": metadata,
+        }
+        if call["id"]:
+            entry["tool_call_id"] = _shown(call["id"])[:200]
+        found.append(_storable(entry))
+    return found
+
+
+def _storable(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return *entry*, without arguments that the ledger refuses; the message itself is stored whole beside it."""
+    try:
+        draft_entry(entry)
+    except InvalidInput:
+        return {**entry, "arguments": None, "content": _shown(repr(entry["arguments"]))}
+    return entry
+
+
+def all_entries(messages: Iterable[tuple[BaseMessage, str]]) -> list[dict[str, Any]]:
+    """Return the entries of *messages* with their digests, each once."""
+    found = {entry["entry_id"]: entry for message, digest in messages for entry in entries_of(message, digest)}
+    return list(found.values())
+
+
+def _shown(text: str) -> str:
+    """Return *text* as the ledger can hold it: NUL and lone surrogates replaced, too long ones cut."""
+    clean = _REFUSED.sub(lambda found: "␀" if found[0] == "\x00" else "�", text)
+    return clean if len(clean.encode()) <= CONTENT_BYTES else clean.encode()[:_CUT].decode(errors="ignore")

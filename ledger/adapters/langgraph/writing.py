@@ -1,0 +1,177 @@
+"""Writing checkpoints: one write each, with its blobs and its messages. Source: adapters LG-2 … LG-6, LG-10."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, Final
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    get_checkpoint_metadata,
+)
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+
+from ledger.adapters.langgraph.keys import BLOBS, CHECKPOINTS, WRITES, checkpoint_key, session_of, writes_key
+from ledger.adapters.langgraph.reading import Reads, config_of, names_in
+from ledger.adapters.langgraph.stored import (
+    Stored,
+    Typed,
+    blob_bytes,
+    is_messages,
+    message_digests,
+    plain_or_packed,
+)
+from ledger.adapters.langgraph.window import all_entries
+from ledger.memory import MemoryLedger
+
+CONFIG: Final = {"profile": "none"}
+MESSAGES: Final = "messages"
+_SESSIONS: Final = 1_000
+
+
+class RecentBlobs:
+    """The blobs that this process stored in a session since its newest checkpoint, with their versions."""
+
+    def __init__(self) -> None:
+        self._of: OrderedDict[str, dict[str, int]] = OrderedDict()
+
+    def add(self, session: str, digests: Sequence[str], version: int) -> None:
+        """Remember that *digests* are stored at *version* or just before."""
+        self._of.setdefault(session, {}).update(dict.fromkeys(digests, version))
+        self._of.move_to_end(session)
+        if len(self._of) > _SESSIONS:
+            self._of.popitem(last=False)
+
+    def take(self, session: str, *, after: int) -> set[str]:
+        """Return those stored after a version whose event was just read, so that no end of a life is in between."""
+        return {digest for digest, version in self._of.pop(session, {}).items() if version > after}
+
+
+class Writes:
+    """The writing half of a saver; each method takes the ledger first."""
+
+    def __init__(self, reads: Reads, recent: RecentBlobs) -> None:
+        self._serde = reads.serde
+        self._reads = reads
+        self._recent = recent
+        self._is_open = not isinstance(reads.serde, EncryptedSerializer)
+
+    async def put(
+        self,
+        ledger: MemoryLedger,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint and return the config that names it."""
+        thread_id, namespace = names_in(config)
+        session, parent_id = session_of(thread_id), config["configurable"].get("checkpoint_id")
+        newest = await self._reads.place(ledger, thread_id, namespace, None)
+        parent = newest
+        if newest is None or parent_id != newest.checkpoint_id:
+            parent = await self._reads.place(ledger, thread_id, namespace, parent_id) if parent_id else None
+        body: dict[str, Any] = dict(checkpoint)
+        values: dict[str, Any] = body.pop("channel_values")
+        stored = Stored(self._serde, splits_messages=self._is_open)
+        before = parent.stored["values"] if parent else {}
+        references: dict[str, Any] = {}
+        for channel, version in {**checkpoint["channel_versions"], **new_versions}.items():
+            known = before.get(channel)
+            if channel in new_versions or known is None or known[0] != version:
+                references[channel] = [version, stored.reference(values[channel]) if channel in values else None]
+            else:
+                references[channel] = known
+        earlier = await self._reads.blobs(ledger, thread_id, [each for _, each in before.values()])
+        known_blobs = set(earlier)
+        if parent is not None:
+            known_blobs |= self._recent.take(session, after=parent.version)
+        entries, only_entries = ([], False)
+        if not namespace and self._is_open:
+            is_head = parent is newest and (newest is None or checkpoint["id"] > newest.checkpoint_id)
+            entries, only_entries = self._window(values, references, stored, before, earlier, is_head=is_head)
+        value = {
+            "thread": thread_id,
+            "namespace": namespace,
+            "id": checkpoint["id"],
+            "parent": parent_id,
+            "checkpoint": plain_or_packed(self._serde, body, plain=self._is_open),
+            "metadata": plain_or_packed(self._serde, get_checkpoint_metadata(config, metadata), plain=self._is_open),
+            "values": references,
+        }
+        kept = [
+            *_blob_values({digest: each for digest, each in stored.blobs.items() if digest not in known_blobs}),
+            {"space": CHECKPOINTS, "key": checkpoint_key(namespace, checkpoint["id"]), "value": value},
+        ]
+        await ledger.keep(session, kept, entries=entries, only_entries=only_entries, config=CONFIG)
+        self._remember(stored)
+        return config_of(thread_id, namespace, checkpoint["id"])
+
+    async def put_writes(
+        self,
+        ledger: MemoryLedger,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str,
+    ) -> None:
+        """Store what a task wrote."""
+        thread_id, namespace = names_in(config)
+        checkpoint_id = config["configurable"]["checkpoint_id"]
+        stored = Stored(self._serde, splits_messages=self._is_open)
+        written = [
+            [WRITES_IDX_MAP.get(channel, at), channel, stored.reference(value)]
+            for at, (channel, value) in enumerate(writes)
+        ]
+        value = {"task": task_id, "path": task_path, "writes": written}
+        kept = [
+            *_blob_values(stored.blobs),
+            {"space": WRITES, "key": writes_key(namespace, checkpoint_id, task_id), "value": value},
+        ]
+        session = session_of(thread_id)
+        done = await ledger.keep(session, kept, config=CONFIG)
+        self._recent.add(session, list(stored.blobs), done.version)
+        self._remember(stored)
+
+    async def copy_thread(self, ledger: MemoryLedger, source: str, target: str) -> None:
+        """Fork the session of a thread.
+
+        Raises:
+            SessionNotFound: there is no such thread.
+            SessionExists: the id of the copy is in use, or was.
+        """
+        await ledger.fork(session_of(source), session_of(target))
+
+    def _window(
+        self,
+        values: dict[str, Any],
+        references: dict[str, Any],
+        stored: Stored,
+        before: dict[str, Any],
+        earlier: dict[str, Typed],
+        *,
+        is_head: bool,
+    ) -> tuple[list[dict[str, Any]], bool]:
+        """Return the entries to add, and whether all others leave the window."""
+        old = (before.get(MESSAGES) or [None, None])[1] or {}
+        old_digests = message_digests(old, earlier) if "messages" in old else []
+        messages = values.get(MESSAGES)
+        if not is_messages(messages):
+            return [], bool(messages == [] and old_digests)
+        assert messages is not None
+        digests = message_digests(references[MESSAGES][1], {**earlier, **stored.blobs})
+        pairs = list(zip(messages, digests, strict=True))
+        if is_head and digests[: len(old_digests)] == old_digests:
+            return all_entries(pairs[len(old_digests) :]), False
+        return all_entries(pairs), True
+
+    def _remember(self, stored: Stored) -> None:
+        for digest, typed in stored.blobs.items():
+            self._reads.cache.add(digest, typed)
+
+
+def _blob_values(blobs: dict[str, Typed]) -> list[dict[str, Any]]:
+    return [{"space": BLOBS, "key": digest, "value": blob_bytes(typed)} for digest, typed in blobs.items()]
