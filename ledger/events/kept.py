@@ -8,6 +8,11 @@ from ledger.events.base import Payload
 SEPARATOR = "/"
 
 
+def kept_item(space: str, key: str) -> str:
+    """Return the item id of a kept value."""
+    return f"{space}{SEPARATOR}{key}"
+
+
 class _AboutKept(Payload, frozen=True):
     """Base of events about one kept value."""
 
@@ -17,7 +22,7 @@ class _AboutKept(Payload, frozen=True):
     @property
     def item_id(self) -> str:
         """The space and the key, which an index of the store puts in order."""
-        return f"{self.space}{SEPARATOR}{self.key}"
+        return kept_item(self.space, self.key)
 
 
 class KeptSet(_AboutKept, frozen=True):

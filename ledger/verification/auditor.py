@@ -10,7 +10,8 @@ import msgspec
 from ledger.chain import ZERO_HASH, follows
 from ledger.codec import stored_json
 from ledger.errors import LedgerError
-from ledger.events import EVENT_TYPES, ForkedFrom, ImportedFrom, SessionOpened, StoredEvent
+from ledger.events import EVENT_TYPES, ForkedFrom, ImportedFrom, KeptRemoved, KeptSet, SessionOpened, StoredEvent
+from ledger.events.kept import kept_item
 from ledger.fork_ranges import owner_of
 from ledger.ids import Stream
 from ledger.ports import NamespaceInfo, StreamHead
@@ -34,16 +35,24 @@ class _ItemOnly(msgspec.Struct):
     record_id: str | None = None
     key_id: str | None = None
     view_id: str | None = None
+    space: str | None = None
+    key: str | None = None
+
+    @property
+    def kept_id(self) -> str | None:
+        """The item of an event about a kept value, which has two parts."""
+        return None if self.space is None or self.key is None else kept_item(self.space, self.key)
 
 
 _item_only = msgspec.json.Decoder(_ItemOnly)
 _origin_only = msgspec.json.Decoder(_OriginOnly)
+_ONE_FIELD: Final = ("entry_id", "memory_id", "record_id", "key_id", "view_id")
 #: Type → the field with the event's item. A promotion has two; its item is the memory.
 _ITEM_FIELDS: Final = {
-    name: next(field for field in _ItemOnly.__struct_fields__ if field in cls.__struct_fields__)
+    name: next(field for field in _ONE_FIELD if field in cls.__struct_fields__)
     for name, cls in EVENT_TYPES.items()
-    if set(_ItemOnly.__struct_fields__) & set(cls.__struct_fields__)
-}
+    if set(_ONE_FIELD) & set(cls.__struct_fields__)
+} | dict.fromkeys((KeptSet.type, KeptRemoved.type), "kept_id")
 
 
 class Auditor:

@@ -89,7 +89,8 @@ class Writes:
         known_blobs = set(earlier)
         if parent is not None:
             known_blobs |= self._recent.take(session, after=parent.version)
-        entries, only_entries = ([], False)
+        entries: list[dict[str, Any]] = []
+        only_entries = False
         if not namespace and self._is_open:
             is_head = parent is newest and (newest is None or checkpoint["id"] > newest.checkpoint_id)
             entries, only_entries = self._window(values, references, stored, before, earlier, is_head=is_head)

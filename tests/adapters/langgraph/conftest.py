@@ -1,0 +1,40 @@
+"""Savers on a real database, and the graphs that use them."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from ledger.adapters.langgraph import LedgerSaver
+from ledger.memory import MemoryLedger
+from ledger.stores.postgres import PostgresStore
+from tests.support.databases import Server
+from tests.support.model_endpoint import Endpoint, serving
+
+
+@pytest.fixture
+async def own_ledger(postgres_store: PostgresStore, namespace: str) -> AsyncIterator[MemoryLedger]:
+    """A ledger on PostgreSQL, of the test's own loop."""
+    async with MemoryLedger.open(namespace=namespace, store=postgres_store) as opened:
+        yield opened
+
+
+@pytest.fixture
+def saver(own_ledger: MemoryLedger) -> LedgerSaver:
+    """A saver on that ledger."""
+    return LedgerSaver(own_ledger)
+
+
+@pytest.fixture(scope="session")
+def url(server: Server, shared_database: str) -> Iterator[str]:
+    """The URL of the shared database for a login of the application."""
+    with server.superuser(shared_database) as mighty:
+        mighty.execute("CREATE ROLE langgraph_login LOGIN PASSWORD 'secret' IN ROLE ledger_app")
+        yield server.url_of("langgraph_login", shared_database)
+        mighty.execute("DROP ROLE langgraph_login")
+
+
+@pytest.fixture
+def model() -> Iterator[Endpoint]:
+    """A model server on loopback."""
+    with serving() as endpoint:
+        yield endpoint
