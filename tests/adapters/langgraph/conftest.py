@@ -27,10 +27,8 @@ def saver(own_ledger: MemoryLedger) -> LedgerSaver:
 @pytest.fixture(scope="session")
 def url(server: Server, shared_database: str) -> Iterator[str]:
     """The URL of the shared database for a login of the application."""
-    with server.superuser(shared_database) as mighty:
-        mighty.execute("CREATE ROLE langgraph_login LOGIN PASSWORD 'secret' IN ROLE ledger_app")
-        yield server.url_of("langgraph_login", shared_database)
-        mighty.execute("DROP ROLE langgraph_login")
+    with server.login("ledger_app") as login:
+        yield server.url_of(login, shared_database)
 
 
 @pytest.fixture
