@@ -104,7 +104,7 @@ async def test_hard_values_come_back_equal__LG_3() -> None:
         "messages": [HumanMessage(content="x\x00y", id="1"), AIMessage(content="", id="2")]
         + [HumanMessage(content=f"message {number}", id=f"m{number}") for number in range(300)],
         "bytes": b"\x00" * 10_000,
-        "tuple": (1, {2}),
+        "set": {1, 2},
         "text": "long " * 1_000,
     }
     versions: Any = dict.fromkeys(values, "1")
