@@ -292,7 +292,7 @@ class PatchedData(msgspec.Struct, frozen=True, kw_only=True):
     replayed: bool = False
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class KeptBatch(msgspec.Struct, frozen=True, kw_only=True):
     """A stored batch of kept values: the session's version after it, and the version of each value, in order."""
 
     session_id: str

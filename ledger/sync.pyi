@@ -37,7 +37,7 @@ from ledger.results import (
     Forked,
     Guard,
     ImportedState,
-    Kept,
+    KeptBatch,
     KeptValue,
     Notification,
     PatchedData,
@@ -288,7 +288,7 @@ class SyncMemoryLedger:
         only_entries: bool = False,
         config: Mapping[str, Any] | MemoryConfig | None = None,
         **guard: Unpack[Guard],
-    ) -> Kept:
+    ) -> KeptBatch:
         """Store values beside the window, each under a key of a space, and *entries*, in one write."""
     def get_kept(self, session_id: str, space: str, key: str, **when: Unpack[When]) -> KeptValue | None:
         """Return the newest value of a key; None if it has none, or it was removed."""

@@ -19,7 +19,7 @@ from ledger.events import KeptRemoved, KeptSet, SessionCleared, SessionOpened
 from ledger.events.kept import SEPARATOR
 from ledger.ids import Stream
 from ledger.ports.event_store import KeptPlace
-from ledger.results import Guard, Kept, KeptValue, When
+from ledger.results import Guard, KeptBatch, KeptValue, When
 from ledger.session.commands import AddEntries, Command, Keep, RemoveEntry
 from ledger.session.drafts import EntryDraft, draft_entry
 from ledger.session.kept_drafts import KeptDraft, check_key, check_space, draft_kept
@@ -43,7 +43,7 @@ async def keep(
     only_entries: bool = False,
     config: Mapping[str, Any] | MemoryConfig | None = None,
     **guard: Unpack[Guard],
-) -> Kept:
+) -> KeptBatch:
     """Store values beside the window, each under a key of a space, and *entries*, in one write.
 
     A value is ``{"space": …, "key": …, "value": …}``, JSON or bytes; ``"removed": True`` instead of a value hides the
@@ -101,7 +101,9 @@ async def keep(
         await handle.services.compactor.evaluate_added(stream, written.version, actor=handle.actor)
     events = zip(written.events, written.receipts, strict=True)
     versions = tuple(receipt.version for event, receipt in events if isinstance(event.payload, KeptSet | KeptRemoved))
-    return Kept(session_id=stream.session_id, version=written.version, versions=versions, replayed=written.replayed)
+    return KeptBatch(
+        session_id=stream.session_id, version=written.version, versions=versions, replayed=written.replayed
+    )
 
 
 async def get_kept(

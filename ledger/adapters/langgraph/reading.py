@@ -33,7 +33,7 @@ from ledger.results import KeptValue
 _MOST: Final = 10_000
 
 
-class Place(msgspec.Struct, frozen=True):
+class CheckpointPlace(msgspec.Struct, frozen=True):
     """A stored checkpoint: its thread, namespace and id, and the value that is kept for it."""
 
     thread_id: str
@@ -75,7 +75,7 @@ class Reads:
 
     async def place(
         self, ledger: MemoryLedger, thread_id: str, namespace: str, checkpoint_id: str | None
-    ) -> Place | None:
+    ) -> CheckpointPlace | None:
         """Return where a checkpoint is stored, or the one with the greatest id; None if there is none."""
         session = session_of(thread_id)
         if checkpoint_id:
@@ -91,7 +91,7 @@ class Reads:
         filter: Mapping[str, Any] | None,
         before: RunnableConfig | None,
         limit: int | None,
-    ) -> list[Place]:
+    ) -> list[CheckpointPlace]:
         """Return the checkpoints of a thread, or of all threads, the greatest id first."""
         if limit is not None and limit <= 0:
             return []
@@ -100,7 +100,7 @@ class Reads:
         bound = get_checkpoint_id(before) if before else None
         threads: list[tuple[str, str | None]]
         threads = [(session_of(names_in(config)[0]), names_in(config)[0])] if config else await _threads(ledger)
-        found: list[Place] = []
+        found: list[CheckpointPlace] = []
         for session, thread_id in threads:
             count = 0
             async for place in self.all_places(ledger, session, thread_id, namespace, before=bound):
@@ -137,7 +137,7 @@ class Reads:
                 return
             last = page[-1].key
 
-    async def tuples(self, ledger: MemoryLedger, places: Sequence[Place]) -> list[CheckpointTuple]:
+    async def tuples(self, ledger: MemoryLedger, places: Sequence[CheckpointPlace]) -> list[CheckpointTuple]:
         """Return the checkpoints at *places* with their values and writes."""
         found = []
         for place in places:
@@ -235,16 +235,18 @@ class Reads:
         )
         return self._place(session, thread_id, newest[0]).config if newest else None
 
-    def metadata(self, place: Place) -> dict[str, Any]:
+    def metadata(self, place: CheckpointPlace) -> dict[str, Any]:
         """Return the metadata of a checkpoint."""
         found: dict[str, Any] = from_plain_or_packed(self.serde, place.stored["metadata"])
         return found
 
-    def _matches(self, place: Place, filter: Mapping[str, Any]) -> bool:
+    def _matches(self, place: CheckpointPlace, filter: Mapping[str, Any]) -> bool:
         metadata = self.metadata(place)
         return all(metadata.get(key) == value for key, value in filter.items())
 
-    async def _written(self, ledger: MemoryLedger, place: Place) -> list[tuple[str, str, int, dict[str, Any]]]:
+    async def _written(
+        self, ledger: MemoryLedger, place: CheckpointPlace
+    ) -> list[tuple[str, str, int, dict[str, Any]]]:
         """Return (task, channel, index, reference) of the writes after a checkpoint, in the order of their tasks."""
         calls = await ledger.list_kept(
             session_of(place.thread_id),
@@ -262,9 +264,9 @@ class Reads:
         ordered = sorted(written.items(), key=lambda item: writes_sort_key(item[1][0], *item[0]))
         return [(task, channel, index, reference) for (task, index), (_, channel, reference) in ordered]
 
-    def _place(self, session: str, thread_id: str | None, value: KeptValue) -> Place:
+    def _place(self, session: str, thread_id: str | None, value: KeptValue) -> CheckpointPlace:
         stored = value.value
-        return Place(
+        return CheckpointPlace(
             thread_of(session, stored["thread"]) if thread_id is None else thread_id,
             stored["namespace"],
             stored["id"],

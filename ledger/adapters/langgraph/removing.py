@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ledger.adapters.langgraph.keys import CHECKPOINTS, WRITES, beginning, checkpoint_key, session_of
-from ledger.adapters.langgraph.reading import Place, Reads, sessions
+from ledger.adapters.langgraph.reading import CheckpointPlace, Reads, sessions
 from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
 
@@ -53,15 +53,15 @@ class Removals:
             unneeded = [place for place in places if (place.namespace, place.checkpoint_id) not in needed]
             await self._hide(ledger, session, unneeded)
 
-    def _needed(self, places: Sequence[Place]) -> set[tuple[str, str]]:
+    def _needed(self, places: Sequence[CheckpointPlace]) -> set[tuple[str, str]]:
         """Return the newest checkpoint of each namespace, and the ancestors that its delta channels are made of."""
         by_id = {(place.namespace, place.checkpoint_id): place for place in places}
-        newest: dict[str, Place] = {}
+        newest: dict[str, CheckpointPlace] = {}
         for place in places:  # in each namespace, the newest comes first
             newest.setdefault(place.namespace, place)
         needed = set()
         for namespace, place in newest.items():
-            current: Place | None = place
+            current: CheckpointPlace | None = place
             channels = set(self._reads.metadata(place).get(_DELTA_CHANNELS) or ())
             while current is not None:
                 needed.add((namespace, current.checkpoint_id))
@@ -70,7 +70,7 @@ class Removals:
                 current = by_id.get((namespace, current.stored["parent"])) if channels else None
         return needed
 
-    async def _hide(self, ledger: MemoryLedger, session: str, places: Sequence[Place]) -> None:
+    async def _hide(self, ledger: MemoryLedger, session: str, places: Sequence[CheckpointPlace]) -> None:
         hidden: list[dict[str, Any]] = []
         for place in places:
             writes = await ledger.list_kept(

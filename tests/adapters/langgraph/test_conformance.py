@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import AsyncIterator
+from importlib import import_module
 from typing import Any
 
 import langgraph.checkpoint
@@ -30,9 +31,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Any:
         archive.extractall(folder, filter="data")
     (source,) = folder.glob("*/langgraph/checkpoint")
     langgraph.checkpoint.__path__.append(str(source))
-    conformance = import_module("langgraph.checkpoint.conformance")
-
-    return conformance
+    return import_module("langgraph.checkpoint.conformance")
 
 
 async def failures(suite: Any, **opening: Any) -> tuple[list[str], int]:

@@ -35,6 +35,7 @@ def answering() -> StateGraph[Any]:
 
 
 def test_a_graph_that_is_not_asynchronous_runs_in_several_threads__LG_11() -> None:
+    """Source: adapters LG-8, LG-11."""
     with LedgerSaver.open(store=InMemoryStore()) as saver:
         graph = answering().compile(checkpointer=saver)
         threads = [
