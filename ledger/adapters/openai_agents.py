@@ -57,7 +57,7 @@ class MemoryLedgerSession:
             InvalidInput: a ledger was given with what would open another.
         """
         self.session_id = session_id
-        self.session_settings = None if session_settings is None else coerce_session_settings(session_settings)
+        self.session_settings = coerce_session_settings(session_settings or SessionSettings())
         self._name = name_of(session_id)
         self._user_id = None if user_id is None else name_of(user_id)
         self._opened = OpenedLedger(database_url, namespace, ledger=ledger, what=f"the session {self._name}", **opening)
@@ -84,6 +84,7 @@ class MemoryLedgerSession:
     async def add_items(self, items: list[Any], *, wrapper: Any = None) -> None:
         """Add items: all of them, or none."""
         self._check_writable()
+        self._opened.check_open()
         if not items:
             return
         self._version = await self._again(self._adding(items, wrapper))
@@ -162,6 +163,8 @@ class MemoryLedgerSession:
 
         The SDK's compaction calls it, so that it loses nothing beside another writer. Source: adapters OA-7.
         """
+        if not self._keeps_items_itself():
+            return None
         items, version, complete = await self._newest(limit)
         shown = len(items)
 
@@ -174,8 +177,16 @@ class MemoryLedgerSession:
 
     async def _atomic_replace_items(self, items: list[Any]) -> bool:
         """Put *items* in the place of all; False if another writer was first."""
+        if not self._keeps_items_itself():
+            return False
         found, version, _ = await self._newest(None)
         return await self._replace(len(found), items, version)
+
+    def _keeps_items_itself(self) -> bool:
+        """Tell whether no subclass changes what is read or written, which a replacement would bypass."""
+        own = (MemoryLedgerSession.get_items, MemoryLedgerSession.add_items, MemoryLedgerSession.clear_session)
+        kind = type(self)
+        return (kind.get_items, kind.add_items, kind.clear_session) == own
 
     async def _replace(self, count: int, items: list[Any], version: int) -> bool:
         self._check_writable()

@@ -60,11 +60,15 @@ class OpenedLedger:
         Raises:
             Unavailable: it was closed.
         """
-        if self._closed:
-            raise Unavailable(f"{self._what} is closed; open another")
+        self.check_open()
         if self._given is not None:
             return await _finished(_awaited(work(self._given)))
         return await _in_a_thread(partial(self.call, work))
+
+    def check_open(self) -> None:
+        """Raise `Unavailable` after `close`."""
+        if self._closed:
+            raise Unavailable(f"{self._what} is closed; open another")
 
     async def close(self) -> None:
         """End the use; closing again does nothing."""
