@@ -328,3 +328,14 @@ def page_below(watched: Watched) -> Page:
 
     watched.page.route("https://proxy.example/**", forward)
     return watched.page
+
+
+def test_a_session_that_does_not_exist_has_words_and_a_way_on(watched: Watched) -> None:
+    """viewer U-26: also after the message is closed; a session that exists has none of it."""
+    page = watched.open("session?id=no-such-session", "#main .empty")
+    page.locator("text=Close").first.click()
+    expect(page.locator("#main .empty")).to_contain_text("Nothing of this session could be read.")
+    page.locator("#main .empty a").click()
+    expect(page.locator("#main h1")).to_have_text("Sessions")
+    watched.open("session?id=trip", ".row .cell-text bdi")
+    expect(page.locator("#main .empty", has_text="could be read")).to_have_count(0)

@@ -153,6 +153,16 @@ export function SessionScreen() {
           <progress aria-label="Reading the session" /> {loading.value}
         </p>
       )}
+      {!known && !loading.value && (
+        <p class="empty">
+          Nothing of this session could be read. Its name, its user or the namespace may be another.{" "}
+          {!inFile && (
+            <a href={address(elsewhere("sessions"))} onClick={(event) => link(event, elsewhere("sessions"))}>
+              All sessions
+            </a>
+          )}
+        </p>
+      )}
       {known && (
         <>
           <Lanes />

@@ -1,7 +1,7 @@
 // Memory Ledger viewer. Made from ui/ by `make ui`; do not edit.
 "use strict";
 (() => {
-  // node_modules/preact/dist/preact.mjs
+  // ../../../../work/main/ui/node_modules/preact/dist/preact.mjs
   var n;
   var t;
   var r;
@@ -272,7 +272,7 @@
     return n3.__v.__b - t4.__v.__b;
   }, e = /* @__PURE__ */ Symbol(), l = /(PointerCapture)$|Capture$/i, c = 0, a = {}, s = 0;
 
-  // node_modules/preact/hooks/dist/hooks.mjs
+  // ../../../../work/main/ui/node_modules/preact/hooks/dist/hooks.mjs
   var t2;
   var r2;
   var u2;
@@ -426,7 +426,7 @@
     return "function" == typeof t4 ? t4(n3) : t4;
   }
 
-  // node_modules/@preact/signals-core/dist/signals-core.module.js
+  // ../../../../work/main/ui/node_modules/@preact/signals-core/dist/signals-core.module.js
   var i3 = /* @__PURE__ */ Symbol.for("preact-signals");
   function t3() {
     if (!(v3 > 1)) {
@@ -819,7 +819,7 @@
     return n3;
   }
 
-  // node_modules/@preact/signals/dist/signals.module.js
+  // ../../../../work/main/ui/node_modules/@preact/signals/dist/signals.module.js
   var h4;
   var d4;
   var p4;
@@ -2107,7 +2107,7 @@
     }
   }
 
-  // node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
+  // ../../../../work/main/ui/node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
   var f4 = /* @__PURE__ */ Symbol.for("pv");
   var o4 = 0;
   function a4(t4, e4, n3, u4, a5, i4) {
@@ -4495,6 +4495,11 @@
         /* @__PURE__ */ a4("progress", { "aria-label": "Reading the session" }),
         " ",
         loading.value
+      ] }),
+      !known && !loading.value && /* @__PURE__ */ a4("p", { class: "empty", children: [
+        "Nothing of this session could be read. Its name, its user or the namespace may be another.",
+        " ",
+        !inFile && /* @__PURE__ */ a4("a", { href: address(elsewhere("sessions")), onClick: (event) => link(event, elsewhere("sessions")), children: "All sessions" })
       ] }),
       known && /* @__PURE__ */ a4($, { children: [
         /* @__PURE__ */ a4(Lanes, {}),
