@@ -6,6 +6,8 @@ await Runner.run(agent, "What state is the Golden Gate Bridge in?", session=sess
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from functools import partial
+from itertools import takewhile
 from typing import Any, Final, Self, TypeVar
 
 from agents.memory.session import _CompactionSnapshot
@@ -171,7 +173,10 @@ class MemoryLedgerSession:
         async def replace_suffix(start: int, output: list[Any]) -> bool:
             if start >= shown:
                 return False
-            return await self._replace(shown - start, output, version)
+            replaced = await self._replace(shown - start, output, version)
+            if replaced and prune_prefix is not None:
+                await self._opened.run(partial(self._prune, prune_prefix))
+            return replaced
 
         return _CompactionSnapshot(items=items, complete=complete, replace_suffix=replace_suffix)
 
@@ -181,6 +186,13 @@ class MemoryLedgerSession:
             return False
         found, version, _ = await self._newest(None)
         return await self._replace(len(found), items, version)
+
+    async def _prune(self, is_over: Callable[[Any], bool], ledger: MemoryLedger) -> None:
+        """Take the oldest items away for as long as *is_over* says so of them, such as those that expired."""
+        entries = await ledger.get_transcript(self._name, user_id=self._user_id)
+        over = [entry.entry_id for entry in takewhile(lambda entry: is_over(item_of(entry)), entries)]
+        if over:
+            self._version = await ledger.remove_entries(self._name, over, user_id=self._user_id)
 
     def _keeps_items_itself(self) -> bool:
         """Tell whether no subclass changes what is read or written, which a replacement would bypass."""

@@ -15,7 +15,7 @@ from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 
 sys.path.insert(0, str(Path.cwd()))
-from tests.utils import simple_session  # noqa: E402 - of the SDK
+from tests.utils import simple_session
 
 
 @cache
@@ -29,7 +29,11 @@ class SessionUnderTest(MemoryLedgerSession):
     def __init__(
         self, session_id: str, db_path: Any = ":memory:", *tables: str, session_settings: Any = None, **named: str
     ) -> None:
-        store = InMemoryStore() if str(db_path) == ":memory:" else store_of("|".join([str(db_path), *tables, *named.values()]))
+        store = (
+            InMemoryStore()
+            if str(db_path) == ":memory:"
+            else store_of("|".join([str(db_path), *tables, *named.values()]))
+        )
         super().__init__(session_id, session_settings=session_settings, store=store)
 
     def close(self) -> Any:
@@ -43,7 +47,10 @@ class SessionUnderTest(MemoryLedgerSession):
 
 
 class ListUnderTest(MemoryLedgerSession):
-    """Ours, with what the SDK's `SimpleListSession` has."""
+    """Ours, with what the SDK's `SimpleListSession` has: it cannot replace items in one write."""
+
+    _get_compaction_snapshot = None
+    _atomic_replace_items = None
 
     def __init__(self, session_id: str = "test", history: Any = None) -> None:
         MemoryLedgerSession.__init__(self, session_id, store=InMemoryStore())

@@ -1,0 +1,206 @@
+"""Sessions of the OpenAI Agents SDK on the ledger, on real PostgreSQL (adapters AD-5, AD-13, OA-1 … OA-5, OA-7)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from agents.memory import Session
+from agents.memory.session_settings import SessionSettings
+
+from ledger.adapters.openai_agents import MemoryLedgerSession
+from ledger.adapters.openai_items import drafts_of
+from ledger.errors import InvalidInput, Unavailable
+from ledger.memory import MemoryLedger
+from ledger.ports import Store
+from tests.support.ledgers import ledger_over
+
+HARD: list[Any] = [
+    {"role": "user", "content": "x\u0000y\ud800"},
+    {"type": "brand_new_item", "big": 2**80, "n": float("inf")},
+    {
+        "role": "developer",
+        "content": [{"type": "input_text", "text": "be brief"}, {"type": "input_image", "image_url": "data:"}],
+    },
+    {
+        "type": "reasoning",
+        "id": "rs_1",
+        "summary": [{"type": "summary_text", "text": "hm"}],
+        "encrypted_content": "gAAA",
+    },
+    {"type": "function_call", "call_id": "c1", "name": "look", "arguments": '{"a": 1.0}', "id": "fc_1"},
+    {"type": "function_call_output", "call_id": "c1", "output": "found"},
+    {"type": "custom_tool_call", "call_id": "c2", "name": "sql", "input": "select 1"},
+    {"type": "web_search_call", "id": "ws_1", "status": "completed", "x": 1.0},
+    {
+        "role": "assistant",
+        "id": "msg_1",
+        "content": [{"type": "output_text", "text": "hi", "logprobs": None}],
+    },
+    {"role": "user", "content": " "},
+    {"deep": eval("[" * 40 + "]" * 40)},
+]
+
+
+@pytest.fixture
+def opened(store: Store, namespace: str) -> MemoryLedger:
+    """A ledger over each store in turn; its config would compact."""
+    return ledger_over(
+        store, namespace=namespace, config={"compactions": [{"type": "token_threshold", "max_entries": 2}]}
+    )
+
+
+@pytest.fixture
+async def session(opened: MemoryLedger) -> AsyncIterator[MemoryLedgerSession]:
+    """A session over it."""
+    async with MemoryLedgerSession("user/42", ledger=opened) as found:
+        yield found
+
+
+async def test_every_item_comes_back_as_it_was__OA_3(session: MemoryLedgerSession, opened: MemoryLedger) -> None:
+    """Source: adapters AD-4, AD-5: exactly, also types; in any order of batches."""
+    assert isinstance(session, Session)
+    await session.add_items(HARD[:4])
+    await session.add_items([])
+    await session.add_items(HARD[4:])
+    await opened.settle()
+    found = await session.get_items()
+    assert found == HARD
+    assert type(found[7]["x"]) is float
+    entries = await opened.get_transcript("~user%2F42")
+    kinds = [(entry.kind, entry.role) for entry in entries]
+    assert kinds[2:7] == [
+        ("message", "system"),
+        ("message", "assistant"),
+        ("tool_call", "assistant"),
+        ("tool_result", "tool"),
+        ("tool_call", "assistant"),
+    ]
+    assert [entries[5].content, entries[5].tool_name, entries[8].content] == ["found", "look", "hi"]
+    assert "found" not in str(entries[5].data), "text is stored once"
+    await opened.edit_entry("~user%2F42", entries[8].entry_id, "edited")
+    assert (await session.get_items(3))[0]["content"][0]["text"] == "edited"
+    assert (await opened.verify("~user%2F42")).ok
+
+
+async def test_a_mapping_that_changes_an_item_is_noticed(
+    session: MemoryLedgerSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Negative control: without the item in the data, only text comes back."""
+    monkeypatch.setattr("ledger.adapters.openai_items.packed", lambda sdk, item, content: {"other": 1})
+    await session.add_items(HARD)
+    assert await session.get_items() != HARD
+
+
+async def test_limits_are_those_of_the_call_or_of_the_settings__OA_2(opened: MemoryLedger) -> None:
+    session = MemoryLedgerSession("s", ledger=opened, session_settings={"limit": 2})
+    assert isinstance(session.session_settings, SessionSettings)
+    assert await session.get_items() == []
+    await session.add_items([{"role": "user", "content": str(at)} for at in range(2_500)])
+    assert [item["content"] for item in await session.get_items()] == ["2498", "2499"]
+    assert len(await session.get_items(5_000)) == 2_500
+    assert await session.get_items(0) == await session.get_items(-1) == []
+
+
+async def test_what_is_taken_away_stays_in_the_history__OA_5(
+    session: MemoryLedgerSession, opened: MemoryLedger
+) -> None:
+    assert await session.pop_item() is None
+    await session.clear_session()
+    await session.add_items([{"role": "user", "content": str(at)} for at in range(22)])
+    popped = await asyncio.gather(*(session.pop_item() for _ in range(20)))
+    assert sorted(int(item["content"]) for item in popped) == list(range(2, 22))
+    await session.clear_session()
+    assert await session.get_items() == []
+    assert len((await opened.get_history("~user%2F42")).entries) == 22
+
+
+async def test_the_past_is_read_and_forked__AD_13(session: MemoryLedgerSession) -> None:
+    await session.add_items([{"role": "user", "content": "one"}])
+    before = session.version
+    await session.add_items([{"role": "user", "content": "two"}])
+    past = session.at(version=before)
+    assert await past.get_items() == [{"role": "user", "content": "one"}]
+    for change in (past.add_items([{"role": "user", "content": "x"}]), past.pop_item(), past.clear_session()):
+        with pytest.raises(InvalidInput):
+            await change
+    other = await session.fork("b", version=before)
+    await other.add_items([{"role": "user", "content": "else"}])
+    assert [item["content"] for item in await other.get_items()] == ["one", "else"]
+    assert [item["content"] for item in await session.get_items()] == ["one", "two"]
+    with pytest.raises(InvalidInput):
+        session.at()
+
+
+async def test_ten_writers_at_once_split_no_batch__AD_8(store: Store, namespace: str) -> None:
+    ledgers = [ledger_over(store, namespace=namespace) for _ in range(2)]
+    writers = [MemoryLedgerSession("s", ledger=ledgers[at % 2]) for at in range(10)]
+
+    def pair(writer: int, turn: int) -> list[Any]:
+        call = {"call_id": f"c{writer}-{turn}", "name": "f", "arguments": "{}"}
+        return [
+            {"type": "function_call", **call},
+            {"type": "function_call_output", "call_id": call["call_id"], "output": "x"},
+        ]
+
+    async def write(number: int) -> None:
+        for turn in range(5):
+            await writers[number].add_items(pair(number, turn))
+
+    await asyncio.gather(*map(write, range(10)))
+    found = await writers[0].get_items()
+    assert len(found) == 100
+    for call, output in zip(found[::2], found[1::2], strict=True):
+        assert (call["type"], output["type"], call["call_id"]) == (
+            "function_call",
+            "function_call_output",
+            output["call_id"],
+        )
+    for number in range(10):
+        own = [item["call_id"] for item in found[::2] if item["call_id"].startswith(f"c{number}-")]
+        assert own == [f"c{number}-{turn}" for turn in range(5)]
+
+
+async def test_the_tail_is_swapped_only_if_nobody_wrote_meanwhile__OA_7(session: MemoryLedgerSession) -> None:
+    await session.add_items([{"role": "user", "content": str(at)} for at in range(5)])
+    snapshot = await session._get_compaction_snapshot(3)
+    assert snapshot is not None
+    assert ([item["content"] for item in snapshot.items], snapshot.complete) == (["2", "3", "4"], False)
+    assert await snapshot.replace_suffix(1, [{"role": "user", "content": "short"}])
+    assert [item["content"] for item in await session.get_items()] == ["0", "1", "2", "short"]
+    assert not await snapshot.replace_suffix(1, []), "the session has changed"
+    assert await session._atomic_replace_items([{"role": "user", "content": "all"}])
+    assert await session.get_items() == [{"role": "user", "content": "all"}]
+
+
+async def test_entries_of_other_writers_are_items_too__AD_6(session: MemoryLedgerSession, opened: MemoryLedger) -> None:
+    await session.add_items([{"role": "user", "content": "hello"}])
+    await opened.add_assistant_message("~user%2F42", "hi")
+    await opened.add_tool_call("~user%2F42", "look", {"a": 1}, tool_call_id="c1")
+    await opened.add_tool_result("~user%2F42", "look", "found", tool_call_id="c1")
+    assert (await session.get_items())[1:] == [
+        {"role": "assistant", "content": "hi"},
+        {"type": "function_call", "call_id": "c1", "name": "look", "arguments": '{"a": 1}'},
+        {"type": "function_call_output", "call_id": "c1", "output": "found"},
+    ]
+
+
+def test_a_session_of_its_own_ledger_is_used_from_any_loop__AD_2(store: Store, namespace: str) -> None:
+    from ledger.stores.in_memory import InMemoryStore  # noqa: PLC0415 - shared by the two
+
+    shared = InMemoryStore()
+    one, two = (MemoryLedgerSession("s", store=shared) for _ in range(2))
+    for session in (one, two):
+        asyncio.run(session.add_items([{"role": "user", "content": "x"}]))
+    assert len(asyncio.run(two.get_items())) == 2
+    asyncio.run(one.close())
+    with pytest.raises(Unavailable):
+        asyncio.run(one.get_items())
+    assert asyncio.run(two.ledger.get_stats("s")).total_entries == 2
+    asyncio.run(two.close())
+
+
+def test_an_item_over_the_limit_is_refused_by_its_place() -> None:
+    assert len(drafts_of([{"role": "user", "content": "y" * 3_000_000}])) == 1
+    with pytest.raises(InvalidInput, match=r"items\[1\]"):
+        drafts_of([{"role": "user", "content": "x"}, {"role": "user", "content": "y" * 8_000_000}])

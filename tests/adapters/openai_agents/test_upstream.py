@@ -1,0 +1,93 @@
+"""The SDK's own tests of sessions and runs, with our session in the place of its own. Source: adapters AD-15, OA-10."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.support.sdists import sdist
+
+HERE: Final = Path(__file__).parent
+VERSIONS: Final = ("0.24.0",)
+FILES: Final = (
+    "memory/test_session.py",
+    "memory/test_session_limit.py",
+    "memory/test_compaction_suffix.py",
+    "memory/test_compaction_model_visibility.py",
+    "memory/test_openai_responses_compaction_session.py",
+    "utils/test_simple_session.py",
+    "test_run_impl_resume_paths.py",
+    "test_hitl_session_scenario.py",
+    "test_run_state_pending_input.py",
+    "test_max_turns.py",
+    "deferred_session_writes",
+)
+#: Long, and about much else; `make test-adapters` runs them too.
+MORE: Final = (
+    "test_agent_runner.py",
+    "test_agent_runner_streamed.py",
+    "test_cancel_streaming.py",
+    "test_soft_cancel.py",
+    "test_handoff_history_duplication.py",
+    "test_tool_failure_boundaries.py",
+    "test_runner_guardrail_resume.py",
+)
+
+
+def deselected() -> dict[str, str]:
+    """Return the tests that no other store can pass, each with the reason."""
+    lines = (HERE / "deselected.txt").read_text().splitlines()
+    return {name.strip(): reason.strip() for name, _, reason in (line.partition("#") for line in lines)}
+
+
+def run(source: Path, plugin: str, files: tuple[str, ...]) -> tuple[dict[str, int], str]:
+    """Run the SDK's tests with *plugin*; return the counts and what was printed."""
+    done = subprocess.run(
+        [
+            *(sys.executable, "-W", "ignore", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", plugin),
+            *(f"--deselect={name}" for name in deselected()),
+            *(f"tests/{name}" for name in files),
+        ],
+        cwd=source,
+        env={"PYTHONPATH": f"{source / 'src'}:{HERE}", "PATH": "/usr/bin:/bin", "HOME": str(source)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    counts = {word: int(number) for number, word in re.findall(r"(\d+) (passed|failed|error|deselected)", done.stdout)}
+    return counts, done.stdout[-4_000:] + done.stderr[-4_000:]
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def source(request: pytest.FixtureRequest) -> Path:
+    """The folder of the SDK's source, which is also what is installed."""
+    return sdist("openai-agents", request.param, request.config.cache.mkdir("sdists"))
+
+
+@pytest.mark.processes
+@pytest.mark.timeout(300)
+def test_the_tests_of_the_sdk_pass_with_our_session(source: Path) -> None:
+    counts, printed = run(source, "upstream", FILES)
+    assert counts.get("failed", 0) + counts.get("error", 0) == 0, printed
+    assert counts["passed"] > 500, printed
+    assert counts["deselected"] == len(deselected())
+
+
+@pytest.mark.adapters_upstream
+@pytest.mark.timeout(600)
+def test_all_tests_of_the_runner_pass_with_our_session(source: Path) -> None:
+    counts, printed = run(source, "upstream", MORE)
+    print(counts)
+    assert counts.get("failed", 0) + counts.get("error", 0) == 0, printed
+    assert counts["passed"] > 500, printed
+
+
+@pytest.mark.processes
+@pytest.mark.timeout(300)
+def test_the_tests_of_the_sdk_reject_a_session_that_loses_items(source: Path) -> None:
+    """The control."""
+    counts, printed = run(source, "upstream_losing", ("memory/test_session.py",))
+    assert counts.get("failed", 0) > 5, printed
