@@ -156,6 +156,12 @@ export function Transcript() {
   );
 }
 
+/** Chooses a row; on a narrow screen, where the pane is below the list, the reader is taken there. */
+function open(entry: number): void {
+  go({ sel: `e${entry}` });
+  if (matchMedia("(max-width: 46rem)").matches) requestAnimationFrame(() => document.querySelector(".pane")?.scrollIntoView({ block: "start" }));
+}
+
 interface RowProps {
   known: Columns;
   row: number;
@@ -181,7 +187,7 @@ function Row({ known, row, index, at, chosen }: RowProps) {
       aria-rowindex={index + 1}
       aria-selected={chosen === added}
       style={{ top: `${index * ROW}px` }}
-      onClick={() => go({ sel: `e${added}` })}
+      onClick={() => open(added)}
     >
       <span role="gridcell" class="cell-version">
         {added}

@@ -1,7 +1,7 @@
 // Memory Ledger viewer. Made from ui/ by `make ui`; do not edit.
 "use strict";
 (() => {
-  // ../../../../work/main/ui/node_modules/preact/dist/preact.mjs
+  // node_modules/preact/dist/preact.mjs
   var n;
   var t;
   var r;
@@ -272,7 +272,7 @@
     return n3.__v.__b - t4.__v.__b;
   }, e = /* @__PURE__ */ Symbol(), l = /(PointerCapture)$|Capture$/i, c = 0, a = {}, s = 0;
 
-  // ../../../../work/main/ui/node_modules/preact/hooks/dist/hooks.mjs
+  // node_modules/preact/hooks/dist/hooks.mjs
   var t2;
   var r2;
   var u2;
@@ -426,7 +426,7 @@
     return "function" == typeof t4 ? t4(n3) : t4;
   }
 
-  // ../../../../work/main/ui/node_modules/@preact/signals-core/dist/signals-core.module.js
+  // node_modules/@preact/signals-core/dist/signals-core.module.js
   var i3 = /* @__PURE__ */ Symbol.for("preact-signals");
   function t3() {
     if (!(v3 > 1)) {
@@ -819,7 +819,7 @@
     return n3;
   }
 
-  // ../../../../work/main/ui/node_modules/@preact/signals/dist/signals.module.js
+  // node_modules/@preact/signals/dist/signals.module.js
   var h4;
   var d4;
   var p4;
@@ -2107,7 +2107,7 @@
     }
   }
 
-  // ../../../../work/main/ui/node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
+  // node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
   var f4 = /* @__PURE__ */ Symbol.for("pv");
   var o4 = 0;
   function a4(t4, e4, n3, u4, a5, i4) {
@@ -2422,6 +2422,10 @@
       size === 0 && /* @__PURE__ */ a4("p", { class: "empty", children: "No entry matches. Clear the filters, or go to another version." })
     ] });
   }
+  function open2(entry) {
+    go({ sel: `e${entry}` });
+    if (matchMedia("(max-width: 46rem)").matches) requestAnimationFrame(() => document.querySelector(".pane")?.scrollIntoView({ block: "start" }));
+  }
   function Row({ known, row, index, at, chosen }) {
     previewed.value;
     tick.value;
@@ -2439,7 +2443,7 @@
         "aria-rowindex": index + 1,
         "aria-selected": chosen === added,
         style: { top: `${index * ROW}px` },
-        onClick: () => go({ sel: `e${added}` }),
+        onClick: () => open2(added),
         children: [
           /* @__PURE__ */ a4("span", { role: "gridcell", class: "cell-version", children: added }),
           /* @__PURE__ */ a4("span", { role: "gridcell", class: "cell-fate", title: FATES[fate].name, children: [
@@ -2639,12 +2643,12 @@
     ] });
   }
   function Reach({ entryId }) {
-    const [open2, setOpen] = d2(false);
+    const [open3, setOpen] = d2(false);
     const key = session.value;
-    const found = useAnswer(open2 && key ? (stop) => source.derived(key, entryId, stop) : null, [open2, entryId]);
+    const found = useAnswer(open3 && key ? (stop) => source.derived(key, entryId, stop) : null, [open3, entryId]);
     return /* @__PURE__ */ a4("details", { class: "reach", onToggle: (event) => setOpen(event.currentTarget.open), children: [
       /* @__PURE__ */ a4("summary", { children: "What it reached" }),
-      open2 && found === null && /* @__PURE__ */ a4("p", { class: "muted", children: "Following it…" }),
+      open3 && found === null && /* @__PURE__ */ a4("p", { class: "muted", children: "Following it…" }),
       found && /* @__PURE__ */ a4($, { children: [
         /* @__PURE__ */ a4("p", { children: [
           plural(found.summaries.length, "summary", "summaries"),
@@ -2896,14 +2900,14 @@
   ];
   function Help({ goTo: goTo2 }) {
     const dialog = T2(null);
-    const open2 = asked.value;
+    const open3 = asked.value;
     F2(() => {
-      if (open2) dialog.current?.showModal();
+      if (open3) dialog.current?.showModal();
       else dialog.current?.close();
-    }, [open2]);
-    return /* @__PURE__ */ a4("dialog", { ref: dialog, class: "dialog", "aria-label": open2 === "go" ? "Go to" : "Help", onClose: () => asked.value = null, children: [
-      open2 === "go" && /* @__PURE__ */ a4(GoTo, { goTo: goTo2 }),
-      open2 === "help" && /* @__PURE__ */ a4(Keys, {})
+    }, [open3]);
+    return /* @__PURE__ */ a4("dialog", { ref: dialog, class: "dialog", "aria-label": open3 === "go" ? "Go to" : "Help", onClose: () => asked.value = null, children: [
+      open3 === "go" && /* @__PURE__ */ a4(GoTo, { goTo: goTo2 }),
+      open3 === "help" && /* @__PURE__ */ a4(Keys, {})
     ] });
   }
   function GoTo({ goTo: goTo2 }) {
@@ -3045,8 +3049,8 @@
     ] });
   }
   function Record({ row }) {
-    const [open2, setOpen] = d2(false);
-    const history2 = useAnswer(open2 ? () => source.recordHistory(place.peek().ns, row.id) : null, [open2]);
+    const [open3, setOpen] = d2(false);
+    const history2 = useAnswer(open3 ? () => source.recordHistory(place.peek().ns, row.id) : null, [open3]);
     const to = row.session_id ? elsewhere("session", { id: row.session_id, user: row.user_id, sel: null }) : null;
     return /* @__PURE__ */ a4("li", { children: [
       /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4(Line, { text: row.text }) }),
@@ -3669,9 +3673,9 @@
       more && events && /* @__PURE__ */ a4("button", { type: "button", onClick: () => read2(events[events.length - 1].version, events), children: "Show earlier events" })
     ] });
   }
-  function Event({ event, open: open2 }) {
-    const [seen, setSeen] = d2(open2);
-    return /* @__PURE__ */ a4("li", { children: /* @__PURE__ */ a4("details", { open: open2, onToggle: (toggled) => setSeen(toggled.currentTarget.open), children: [
+  function Event({ event, open: open3 }) {
+    const [seen, setSeen] = d2(open3);
+    return /* @__PURE__ */ a4("li", { children: /* @__PURE__ */ a4("details", { open: open3, onToggle: (toggled) => setSeen(toggled.currentTarget.open), children: [
       /* @__PURE__ */ a4("summary", { children: [
         /* @__PURE__ */ a4("span", { class: "cell-version", children: event.version }),
         /* @__PURE__ */ a4("span", { class: `link-${event.link}`, title: `link: ${event.link}`, children: [
