@@ -1,43 +1,27 @@
 """Names of sessions for threads, and keys of checkpoints and writes. Source: adapters AD-3, LG-1."""
 
-import re
 from hashlib import sha256
 from typing import Final
 
-from ledger.errors import InvalidInput
-from ledger.names import check_name
+from ledger.adapters.names import key_of, name_of
 
 CHECKPOINTS: Final = "langgraph.checkpoints"
 WRITES: Final = "langgraph.writes"
 BLOBS: Final = "langgraph.blobs"
 #: Between the parts of a key; escaped in each part.
 _BETWEEN: Final = "|"
-_LONGEST_NAME: Final = 200
 _LONGEST_PART: Final = 200
-_ESCAPED: Final = re.compile("%([0-9A-F]{2})")
 
 
 def session_of(thread_id: str) -> str:
     """Return the name of the session of a thread: its id, or an escaped form of it."""
-    try:
-        if not thread_id.startswith("~"):
-            return check_name(thread_id, field="thread_id")
-    except InvalidInput:
-        pass
-    escaped = "~" + _escape(thread_id)
-    if len(escaped) <= _LONGEST_NAME:
-        return escaped
-    return "~~" + sha256(thread_id.encode(errors="surrogatepass")).hexdigest()
+    return name_of(thread_id)
 
 
 def thread_of(session_id: str, stored: str) -> str:
     """Return the id of the thread of a session; the *stored* one if its name is a digest."""
-    if session_id.startswith("~~"):
-        return stored
-    if session_id.startswith("~"):
-        octets = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), session_id[1:]).encode("latin-1")
-        return octets.decode(errors="surrogatepass")
-    return session_id
+    thread_id = key_of(session_id)
+    return stored if thread_id is None else thread_id
 
 
 def beginning(namespace: str, checkpoint_id: str | None = None) -> str:
