@@ -75,7 +75,7 @@ def _import_folders(
     """Import what is in folders, and with *watch* what is written there until interrupted.
 
     Raises:
-        InvalidInput: a session name for a folder, or standard input beside it.
+        InvalidInput: a session name for a folder, standard input beside it, or a folder with nothing to import.
         typer.Exit: a file could not be imported.
     """
     if session is not None:
@@ -109,6 +109,8 @@ def _import_folders(
             raise
     if folders is None:
         return
+    if not folders.files and not watch:
+        raise InvalidInput("no_files", "is a folder without a .json, .jsonl, .ndjson or .traj file", field="FILE")
     if watch and not opts.output.json:
         counts, _, _ = folders.totals()
         opts.output.say(f"\nstopped; {counted(counts['entries'], 'entry')} recorded")

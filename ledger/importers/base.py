@@ -16,7 +16,7 @@ from ledger.canonical import canonical_json
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.damaged import READABLE, readable
-from ledger.importers.steps import HIDDEN, LINE_TYPE, Batch, Step, WindowChange, batches_of
+from ledger.importers.steps import HIDDEN, LINE_TYPE, Batch, ConversationStep, WindowChange, batches_of
 from ledger.limits import METADATA_BYTES
 from ledger.session.drafts import EntryDraft, draft_entry
 from ledger.strict_json import TRANSCRIPT, parse
@@ -46,7 +46,7 @@ class Conversation(msgspec.Struct, frozen=True):
 
     format: str
     session_id: str
-    steps: tuple[Step, ...]
+    steps: tuple[ConversationStep, ...]
 
     @property
     def batches(self) -> tuple[Batch, ...]:
@@ -59,7 +59,7 @@ class ConversationReader(msgspec.Struct, frozen=True):
 
     format: str
     session_id: str
-    steps: Iterator[Step]
+    steps: Iterator[ConversationStep]
 
 
 class Importer(msgspec.Struct, frozen=True):
@@ -216,7 +216,7 @@ def conversation(
 
 def steps(
     name: str, messages: Iterable[tuple[int, list[JsonObject] | WindowChange]], about: JsonObject | None = None
-) -> Iterator[Step]:
+) -> Iterator[ConversationStep]:
     """Yield the steps of a conversation of raw entries; see `conversation`."""
     whole = {"conversation": about} if about else {}
     for number, (line, message) in enumerate(messages):
@@ -234,7 +234,7 @@ def steps(
             yield tuple(drafts)
 
 
-def with_ids(session_id: str, found: Iterable[Step]) -> Iterator[Step]:
+def with_ids(session_id: str, found: Iterable[ConversationStep]) -> Iterator[ConversationStep]:
     """Yield *found* with ids of entries that follow from place and content, so that a second import finds them.
 
     An entry that has an id, because its source gives it one that stays, keeps it.

@@ -39,10 +39,10 @@ class Rewound(msgspec.Struct, frozen=True):
 
 
 WindowChange: TypeAlias = Summarized | Rewound
-Step: TypeAlias = Batch | WindowChange
+ConversationStep: TypeAlias = Batch | WindowChange
 
 
-def batches_of(steps: Iterable[Step]) -> Iterator[Batch]:
+def batches_of(steps: Iterable[ConversationStep]) -> Iterator[Batch]:
     """Yield the batches among *steps*."""
     return (step for step in steps if isinstance(step, tuple))
 

@@ -17,7 +17,7 @@ from tests.support.forked_command import SCRIPT, forked_command
 from tests.support.pages import PAGES, ROOT, Block, blocks, name_of
 
 _RUNNABLE = {"python": [SCRIPT], "sh": ["bash", "-euo", "pipefail"]}
-_SILENT = {"sql", "json", "toml", "ini", "text", ""}  # tried in test_strategies, and INI in tests/pgbouncer
+_SILENT = {"diff", "sql", "json", "toml", "ini", "text", ""}  # tried in test_strategies, and INI in tests/pgbouncer
 _WITH_CODE = [page for page in PAGES if any(block.language in _RUNNABLE and block.runs for block in blocks(page))]
 
 

@@ -45,6 +45,7 @@ COMMANDS = {
     **{f"projections {name}": ["projections", name] for name in ("list", "status", "rebuild")},
     "doctor": ["doctor"],
     "demo": ["demo"],
+    "mcp": ["mcp", "--http", "0"],
     "serve": ["serve", "--port", "0"],
     "token add": ["token", "add", "ann"],
     "token list": ["token", "list"],

@@ -4,10 +4,9 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import AsyncIterator
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from typing import Any
 
-import langgraph.checkpoint
 import pytest
 
 from ledger.adapters.langgraph import LedgerSaver
@@ -30,7 +29,8 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with tarfile.open(archives[0]) as archive:
         archive.extractall(folder, filter="data")
     (source,) = folder.glob("*/langgraph/checkpoint")
-    langgraph.checkpoint.__path__.append(str(source))
+    sys.path.append(str(source.parents[1]))  # a part of two namespace packages
+    invalidate_caches()
     return import_module("langgraph.checkpoint.conformance")
 
 
