@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,12 @@ def sdist(name: str, version: str, cache: Path) -> Path:
     archives = sorted(cache.glob(f"{name.replace('-', '_')}-{version}.tar.gz"))
     if not archives:
         pytest.skip(f"{name} {version} could not be fetched: {done.stderr.strip().splitlines()[-1:]}")
-    with tarfile.open(archives[0]) as archive:
-        archive.extractall(cache, filter="data")
+    unpack(archives[0], cache)
     return folder
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack a source distribution into *folder*."""
+    guard: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python 3.11 has it from 3.11.4 on
+    with tarfile.open(archive) as opened:
+        opened.extractall(folder, **guard)

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import tarfile
 from collections.abc import AsyncIterator
 from importlib import import_module, invalidate_caches
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 from ledger.adapters.langgraph import LedgerSaver
 from ledger.stores.in_memory import InMemoryStore
+from tests.support.sdists import unpack
 
 _SUITE = "langgraph-checkpoint-conformance==0.0.2"
 
@@ -26,8 +26,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Any:
     archives = list(folder.glob("*.tar.gz"))
     if not archives:
         pytest.skip(f"the package index does not give {_SUITE}: {done.stderr[-200:]}")
-    with tarfile.open(archives[0]) as archive:
-        archive.extractall(folder, filter="data")
+    unpack(archives[0], folder)
     (source,) = folder.glob("*/langgraph/checkpoint")
     sys.path.append(str(source.parents[1]))  # a part of two namespace packages
     invalidate_caches()
