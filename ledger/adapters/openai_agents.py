@@ -78,6 +78,7 @@ class MemoryLedgerSession:
 
     async def get_items(self, limit: int | None = None, *, wrapper: Any = None) -> list[Any]:
         """Return the newest *limit* items, oldest first; without one, those of the session settings, or all."""
+        self._opened.check_open()
         most = resolve_session_limit(limit, self.session_settings)
         if most is not None and most <= 0:
             return []
@@ -89,11 +90,11 @@ class MemoryLedgerSession:
         self._opened.check_open()
         if not items:
             return
-        self._version = await self._again(self._adding(items, wrapper))
+        self._version = await self._again(self._adding(items))
 
-    def _adding(self, items: list[Any], wrapper: Any = None) -> Callable[[MemoryLedger], Awaitable[int]]:
+    def _adding(self, items: list[Any]) -> Callable[[MemoryLedger], Awaitable[int]]:
         """Return what adds *items* to a ledger, once however often it is run, and returns the version."""
-        drafts, keys = drafts_of(items, _about(wrapper)), list[str]()
+        drafts, keys = drafts_of(items), list[str]()
 
         async def add(ledger: MemoryLedger) -> int:
             handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
@@ -138,14 +139,16 @@ class MemoryLedgerSession:
         return past
 
     async def fork(self, session_id: str, *, version: int | None = None) -> "MemoryLedgerSession":
-        """Start the session *session_id* from this one as it is now, or was at *version*.
+        """Start the session *session_id* from this one as it is shown here, or was at *version*.
 
         Raises:
             SessionNotFound, VersionNotFound, SessionExists: as `MemoryLedger.fork` does.
         """
         new = self._twin(session_id)
         names = self._name, new._name  # noqa: SLF001 - its own
-        await self._opened.run(lambda ledger: ledger.fork(*names, version=version, user_id=self._user_id))
+        when: When = self._when if version is None else {"version": version}
+        forked = await self._opened.run(lambda ledger: ledger.fork(*names, user_id=self._user_id, **when))
+        new._version = forked.version  # noqa: SLF001 - its own
         return new
 
     async def close(self) -> None:
@@ -246,18 +249,13 @@ class MemoryLedgerSession:
     def _twin(self, session_id: str) -> "MemoryLedgerSession":
         twin = MemoryLedgerSession.__new__(MemoryLedgerSession)
         twin.__dict__.update(self.__dict__)
-        twin.session_id, twin._name, twin._version = session_id, name_of(session_id), 0  # noqa: SLF001 - its own
+        twin.session_id, twin._name, twin._version = session_id, name_of(session_id), 0  # noqa: SLF001
+        twin._opened, twin._when = self._opened.again(), {}  # noqa: SLF001
         return twin
 
     def _check_writable(self) -> None:
         if self._when:
             raise InvalidInput("read_only", "is of the past, which can only be read; fork it", field="session")
-
-
-def _about(wrapper: Any) -> Item | None:
-    """Return what the runner's context says of the run, as metadata."""
-    agent = getattr(getattr(wrapper, "agent", None), "name", None)
-    return {"agent": agent} if isinstance(agent, str) else None
 
 
 __all__ = ["MemoryLedgerSession"]

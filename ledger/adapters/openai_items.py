@@ -18,14 +18,14 @@ _ROLES: Final = {"user": "user", "assistant": "assistant", "system": "system", "
 _CALLS: Final = frozenset({"function_call", "custom_tool_call", "mcp_call"})
 
 
-def drafts_of(items: Sequence[Mapping[str, Any]], metadata: JsonObject | None = None) -> list[EntryDraft]:
+def drafts_of(items: Sequence[Mapping[str, Any]]) -> list[EntryDraft]:
     """Return one entry for each of *items*: its text, call or result, and the whole item in its data.
 
     Raises:
         InvalidInput: an item is over a limit; *field* says which.
     """
     names: dict[str, str] = {}
-    return [_draft(dict(item), names, metadata, f"items[{at}]") for at, item in enumerate(items)]
+    return [_draft(dict(item), names, f"items[{at}]") for at, item in enumerate(items)]
 
 
 def item_of(entry: Entry) -> JsonObject:
@@ -43,18 +43,16 @@ def item_of(entry: Entry) -> JsonObject:
     return {"role": role, "content": entry.content}
 
 
-def _draft(item: JsonObject, names: dict[str, str], metadata: JsonObject | None, field: str) -> EntryDraft:
+def _draft(item: JsonObject, names: dict[str, str], field: str) -> EntryDraft:
     derived = _derived(clean(item), names)
-    about = {**(metadata or {}), **(derived.pop("metadata", None) or {})}
-    own: JsonObject = {"metadata": about} if about else {}
     try:
-        return draft_entry({**own, **derived, "data": packed(SDK, item, derived["content"])}, field=field)
+        return draft_entry({**derived, "data": packed(SDK, item, derived["content"])}, field=field)
     except InvalidInput as fault:
         if fault.code == "too_large":
             raise
     # a field has a type, or a size, that none of an entry may have
     plain = {"kind": "message", "role": "assistant", "content": _named(clean(item))}
-    return draft_entry({**own, **plain, "data": as_text(SDK, item)}, field=field)
+    return draft_entry({**plain, "data": as_text(SDK, item)}, field=field)
 
 
 def _derived(item: JsonObject, names: dict[str, str]) -> JsonObject:

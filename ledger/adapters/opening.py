@@ -54,6 +54,13 @@ class OpenedLedger:
         self._thread: EventLoopThread[MemoryLedger] | None = None
         self._closed = False
 
+    def again(self) -> "OpenedLedger":
+        """Return another use of the same ledger, which is closed by itself."""
+        other = OpenedLedger.__new__(OpenedLedger)
+        other.__dict__.update(self.__dict__)
+        other._thread, other._closed = None, False  # noqa: SLF001 - its own
+        return other
+
     async def run(self, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:
         """Return the result of *work*; once begun it is finished, even if the caller is cancelled.
 

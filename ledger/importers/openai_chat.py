@@ -25,6 +25,7 @@ _LISTS: Final = ("messages", "traj", "trajectory", "conversation")
 _KNOWN: Final = {"role", "content", "name", "id"}
 _KNOWN_OF_RESULTS: Final = _KNOWN | {"tool_call_id"}
 _KNOWN_OF_OTHERS: Final = _KNOWN | {"tool_calls", "function_call"}
+_BLOCKS: Final = ("tool_use", "tool_result", "thinking", "redacted_thinking")
 _TIMES: Final = ("created_at", "timestamp", "created")
 _ROLES: Final = {"developer": "system", "human": "user", "ai": "assistant", "function": "tool"}
 
@@ -72,9 +73,24 @@ def _messages(messages: Iterable[tuple[int, Any]], session_id: str) -> Iterator[
     for number, (line, message) in enumerate(messages):
         if not _is_message(message):
             raise ImportRefused("bad_shape", f"{session_id}, message {number} has no role", line=line)
+        _refuse_other_blocks(message, f"{session_id}, message {number}", line)
         with shaped(f"{session_id}, message {number}", line=line):
             entries = message_entries(message, names)
         yield line, entries
+
+
+def _refuse_other_blocks(message: JsonObject, where: str, line: int) -> None:
+    """Refuse blocks of Anthropic Messages, whose calls and results would be lost as text.
+
+    Raises:
+        ImportRefused: ``bad_shape``.
+    """
+    content = message.get("content")
+    types = [part.get("type") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    found = next((name for name in types if name in _BLOCKS), None)
+    if found is not None:
+        text = f"{where} has a block {found} of Anthropic Messages, not imported yet; convert it to OpenAI chat"
+        raise ImportRefused("bad_shape", text, line=line)
 
 
 def message_entries(message: JsonObject, tool_names: dict[str, str]) -> list[JsonObject]:

@@ -124,6 +124,14 @@ async def test_the_past_is_read_and_forked__AD_13(session: MemoryLedgerSession) 
     for change in (past.add_items([{"role": "user", "content": "x"}]), past.pop_item(), past.clear_session()):
         with pytest.raises(InvalidInput):
             await change
+    third = await past.fork("c")
+    assert await third.get_items() == await past.get_items()
+    assert third.version > 0
+    await third.add_items([{"role": "user", "content": "on"}])
+    for twin in (past, third):
+        await twin.close()
+    with pytest.raises(Unavailable):
+        await past.get_items(0)
     other = await session.fork("b", version=before)
     await other.add_items([{"role": "user", "content": "else"}])
     assert [item["content"] for item in await other.get_items()] == ["one", "else"]
