@@ -22,7 +22,7 @@ from ledger.application.reading import partial_state
 from ledger.application.transcript import read_transcript
 from ledger.errors import DatabaseUnavailable, InvalidInput, VersionConflict
 from ledger.memory import MemoryLedger
-from ledger.results import When
+from ledger.results import Forked, When
 from ledger.session.state import SessionState
 from projections import config as memory_config
 
@@ -147,9 +147,12 @@ class MemoryLedgerSession:
         new = self._twin(session_id)
         names = self._name, new._name  # noqa: SLF001 - its own
         when: When = self._when if version is None else {"version": version}
-        forked = await self._opened.run(lambda ledger: ledger.fork(*names, user_id=self._user_id, **when))
+        forked = await self._opened.run(partial(self._forked, names, when))
         new._version = forked.version  # noqa: SLF001 - its own
         return new
+
+    async def _forked(self, names: tuple[str, str], when: When, ledger: MemoryLedger) -> Forked:
+        return await ledger.fork(*names, version=when.get("version"), at=when.get("at"), user_id=self._user_id)
 
     async def close(self) -> None:
         """End the use of the session; later calls raise `Unavailable`."""
