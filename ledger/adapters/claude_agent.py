@@ -135,10 +135,7 @@ async def _load(ledger: MemoryLedger, key: Mapping[str, Any]) -> list[JsonObject
         return None
     if not state.opened:
         return None
-    if not state.config.compactions:  # all that was not removed is in the window
-        return [line_of(entry) for entry in state.window.entries]
-    history = await ledger.get_history(session, user_id=user)
-    return [line_of(past) for past in history.current() if past.status != "removed"]
+    return [line_of(entry) for entry in await ledger.get_transcript(session, user_id=user)]
 
 
 async def _list_sessions(ledger: MemoryLedger, project_key: str) -> list[JsonObject]:

@@ -51,6 +51,7 @@ class OpenedLedger:
         self._key = (database_url, namespace, *((name, _hashable(opening[name])) for name in sorted(opening)))
         self._open = partial(MemoryLedger.open, database_url, namespace, **opening)
         self._reopens = not _NOT_FOR_CHILDREN & opening.keys()
+        self._lock = threading.Lock()
         self._thread: EventLoopThread[MemoryLedger] | None = None
         self._closed = False
 
@@ -58,19 +59,21 @@ class OpenedLedger:
         """Return another use of the same ledger, which is closed by itself."""
         other = OpenedLedger.__new__(OpenedLedger)
         other.__dict__.update(self.__dict__)
-        other._thread, other._closed = None, False  # noqa: SLF001 - its own
+        other._lock, other._thread, other._closed = threading.Lock(), None, False  # noqa: SLF001 - its own
         return other
 
-    async def run(self, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:
-        """Return the result of *work*; once begun it is finished, even if the caller is cancelled.
+    async def run(self, work: Callable[..., Awaitable[T]], *args: Any) -> T:
+        """Return the result of *work*, called with the ledger and *args*.
+
+        Once begun it is finished, even if the caller is cancelled; then the cancellation is raised.
 
         Raises:
             Unavailable: it was closed.
         """
         self.check_open()
         if self._given is not None:
-            return await _finished(_awaited(work(self._given)))
-        return await _in_a_thread(partial(self.call, work))
+            return await _finished(_awaited(work(self._given, *args)))
+        return await _in_a_thread(partial(self.call, work, *args))
 
     def check_open(self) -> None:
         """Raise `Unavailable` after `close`."""
@@ -83,17 +86,37 @@ class OpenedLedger:
 
     def leave(self) -> None:
         """End the use as `close` does, without an event loop."""
-        if not self._closed:
-            self._closed = True
-            if self._thread is not None:
-                _shared.leave(self._key)
+        with self._lock:
+            thread, self._thread, self._closed = self._thread, None, True
+        if thread is not None:
+            _shared.leave(self._key)
 
-    def call(self, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:
-        """Return the result of *work* on a ledger that this opened; the caller waits for it, and has no event loop."""
-        if self._thread is None:
-            self._thread = _shared.enter(self._key, partial(EventLoopThread, self._open, reopens=self._reopens))
-        loop = self._thread.loop()
-        result: T = loop.call(lambda: work(loop.value))
+    def open(self) -> EventLoopThread[MemoryLedger] | None:
+        """Open the ledger now, without an event loop; None if it was given.
+
+        Raises:
+            Unavailable: it was closed.
+            LedgerError: the database cannot be used.
+        """
+        with self._lock:
+            self.check_open()
+            if self._given is None and self._thread is None:
+                self._thread = _shared.enter(self._key, partial(EventLoopThread, self._open, reopens=self._reopens))
+            return self._thread
+
+    def call(self, work: Callable[..., Awaitable[T]], *args: Any) -> T:
+        """Return what `run` does, on a ledger that this opened; the caller waits for it, and needs no event loop.
+
+        Raises:
+            InvalidInput: the ledger was given, and runs on the event loop of the caller.
+            Unavailable: it was closed.
+        """
+        thread = self.open()
+        if thread is None:
+            message = f"{self._what} has a ledger of yours: use the asynchronous methods, or let it open one"
+            raise InvalidInput("wrong_thread", message)
+        loop = thread.loop()
+        result: T = loop.call(lambda: work(loop.value, *args))
         return result
 
 

@@ -26,6 +26,10 @@ class Grouped(EventStoreDecorator):
             raise outcome
         return outcome
 
+    async def drain(self) -> None:
+        """Wait for the appends in progress, also those whose callers were cancelled."""
+        await self._group.drain()
+
     async def _append_batch(self, requests: Sequence[AppendRequest]) -> list[Appended | LedgerError]:
         self.batches.append(len(requests))
         await self._pause()
@@ -39,7 +43,7 @@ class Grouped(EventStoreDecorator):
         return outcomes
 
     async def _pause(self) -> None:
-        for _ in range(self._chance.randrange(12)):
+        for _ in range(1 + self._chance.randrange(11)):  # every commit takes some time
             await asyncio.sleep(0)
 
 

@@ -4,7 +4,6 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,11 +20,12 @@ from langgraph.checkpoint.base import (
 from ledger.adapters.langgraph.reading import Reads
 from ledger.adapters.langgraph.removing import Removals
 from ledger.adapters.langgraph.stored import BlobCache
-from ledger.adapters.langgraph.threads import LedgerThread
 from ledger.adapters.langgraph.writing import RecentBlobs, Writes
+from ledger.adapters.opening import OpenedLedger
 from ledger.memory import MemoryLedger
 
 _PAGE = 100
+_WHAT = "the saver"
 
 
 class LedgerSaver(BaseCheckpointSaver[str]):
@@ -39,9 +39,9 @@ class LedgerSaver(BaseCheckpointSaver[str]):
     asynchronous.
     """
 
-    def __init__(self, ledger: MemoryLedger | LedgerThread, *, serde: Any = None) -> None:
+    def __init__(self, ledger: MemoryLedger | OpenedLedger, *, serde: Any = None) -> None:
         super().__init__(serde=serde)
-        self._thread = ledger if isinstance(ledger, LedgerThread) else LedgerThread(ledger)
+        self._opened = ledger if isinstance(ledger, OpenedLedger) else OpenedLedger(ledger=ledger, what=_WHAT)
         self._blobs = BlobCache()
         self._recent = RecentBlobs()
 
@@ -61,26 +61,26 @@ class LedgerSaver(BaseCheckpointSaver[str]):
         Without *database_url* the environment chooses the database, or it is the embedded PostgreSQL. *serde* is a
         serializer of LangGraph, such as `EncryptedSerializer`; then no text is stored beside it.
         """
-        opening = partial(MemoryLedger.open, database_url, namespace, data_dir=data_dir, actor=actor, store=store)
-        return cls(LedgerThread(opening, reopens=store is None), serde=serde)
+        given = {name: value for name, value in [("data_dir", data_dir), ("actor", actor), ("store", store)] if value}
+        return cls(OpenedLedger(database_url, namespace, what=_WHAT, **given), serde=serde)
 
     def __enter__(self) -> Self:
-        self._thread.open()
+        self._opened.open()
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self._thread.close()
+        self._opened.leave()
 
     async def __aenter__(self) -> Self:
-        await asyncio.to_thread(self._thread.open)
+        await asyncio.to_thread(self._opened.open)
         return self
 
     async def __aexit__(self, *raised: object) -> None:
-        await asyncio.to_thread(self._thread.close)
+        await self._opened.close()
 
     def close(self) -> None:
         """Close the ledger that this saver opened; afterwards every method raises `Unavailable`."""
-        self._thread.close()
+        self._opened.leave()
 
     @property
     def _reads(self) -> Reads:
@@ -97,7 +97,7 @@ class LedgerSaver(BaseCheckpointSaver[str]):
     # asynchronous
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that *config* names, or the newest of its thread and namespace."""
-        return await self._thread.acall(self._reads.get_tuple, config)
+        return await self._opened.run(self._reads.get_tuple, config)
 
     async def alist(
         self,
@@ -108,9 +108,9 @@ class LedgerSaver(BaseCheckpointSaver[str]):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Yield checkpoints, those with the greatest id first; without *config*, those of all threads."""
-        places = await self._thread.acall(self._reads.places, config, filter, before, limit)
+        places = await self._opened.run(self._reads.places, config, filter, before, limit)
         for at in range(0, len(places), _PAGE):
-            for found in await self._thread.acall(self._reads.tuples, places[at : at + _PAGE]):
+            for found in await self._opened.run(self._reads.tuples, places[at : at + _PAGE]):
                 yield found
 
     async def aput(
@@ -121,50 +121,50 @@ class LedgerSaver(BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Store a checkpoint, the values of its new channels, and its messages as entries, in one write."""
-        return await self._thread.acall(self._writes.put, config, checkpoint, metadata, new_versions)
+        return await self._opened.run(self._writes.put, config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store what a task wrote after a checkpoint."""
-        await self._thread.acall(self._writes.put_writes, config, writes, task_id, task_path)
+        await self._opened.run(self._writes.put_writes, config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """End the thread: it reads as empty, and its id may be used again; the history stays in the log."""
-        await self._thread.acall(self._removals.delete_thread, thread_id)
+        await self._opened.run(self._removals.delete_thread, thread_id)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Hide the checkpoints of these runs and their writes; it looks at every checkpoint of the namespace."""
-        await self._thread.acall(self._removals.delete_for_runs, run_ids)
+        await self._opened.run(self._removals.delete_for_runs, run_ids)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Start a thread from another one as it is now: a fork, which copies nothing."""
-        await self._thread.acall(self._writes.copy_thread, source_thread_id, target_thread_id)
+        await self._opened.run(self._writes.copy_thread, source_thread_id, target_thread_id)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Hide all but the newest checkpoint of each namespace; ``"delete"`` ends the threads."""
-        await self._thread.acall(self._removals.prune, thread_ids, strategy)
+        await self._opened.run(self._removals.prune, thread_ids, strategy)
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Return the writes to each channel since the nearest ancestor that has its value, and that value."""
-        return await self._thread.acall(self._reads.delta_history, config, channels)
+        return await self._opened.run(self._reads.delta_history, config, channels)
 
     async def aversion_of(self, config: RunnableConfig) -> int | None:
         """Return the version of the session at which a checkpoint was stored; None if there is no such checkpoint."""
-        return await self._thread.acall(self._reads.version_of, config)
+        return await self._opened.run(self._reads.version_of, config)
 
     async def aconfig_at(
         self, thread_id: str, *, version: int | None = None, at: datetime | str | None = None
     ) -> RunnableConfig | None:
         """Return the config of the checkpoint that was the newest at a version of the session, or at a time."""
-        return await self._thread.acall(self._reads.config_at, thread_id, version, at)
+        return await self._opened.run(self._reads.config_at, thread_id, version, at)
 
     # not asynchronous
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """See `aget_tuple`."""
-        return self._thread.call(self._reads.get_tuple, config)
+        return self._opened.call(self._reads.get_tuple, config)
 
     def list(
         self,
@@ -175,9 +175,9 @@ class LedgerSaver(BaseCheckpointSaver[str]):
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
         """See `alist`."""
-        places = self._thread.call(self._reads.places, config, filter, before, limit)
+        places = self._opened.call(self._reads.places, config, filter, before, limit)
         for at in range(0, len(places), _PAGE):
-            yield from self._thread.call(self._reads.tuples, places[at : at + _PAGE])
+            yield from self._opened.call(self._reads.tuples, places[at : at + _PAGE])
 
     def put(
         self,
@@ -187,45 +187,45 @@ class LedgerSaver(BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """See `aput`."""
-        return self._thread.call(self._writes.put, config, checkpoint, metadata, new_versions)
+        return self._opened.call(self._writes.put, config, checkpoint, metadata, new_versions)
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """See `aput_writes`."""
-        self._thread.call(self._writes.put_writes, config, writes, task_id, task_path)
+        self._opened.call(self._writes.put_writes, config, writes, task_id, task_path)
 
     def delete_thread(self, thread_id: str) -> None:
         """See `adelete_thread`."""
-        self._thread.call(self._removals.delete_thread, thread_id)
+        self._opened.call(self._removals.delete_thread, thread_id)
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """See `adelete_for_runs`."""
-        self._thread.call(self._removals.delete_for_runs, run_ids)
+        self._opened.call(self._removals.delete_for_runs, run_ids)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """See `acopy_thread`."""
-        self._thread.call(self._writes.copy_thread, source_thread_id, target_thread_id)
+        self._opened.call(self._writes.copy_thread, source_thread_id, target_thread_id)
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """See `aprune`."""
-        self._thread.call(self._removals.prune, thread_ids, strategy)
+        self._opened.call(self._removals.prune, thread_ids, strategy)
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """See `aget_delta_channel_history`."""
-        return self._thread.call(self._reads.delta_history, config, channels)
+        return self._opened.call(self._reads.delta_history, config, channels)
 
     def version_of(self, config: RunnableConfig) -> int | None:
         """See `aversion_of`."""
-        return self._thread.call(self._reads.version_of, config)
+        return self._opened.call(self._reads.version_of, config)
 
     def config_at(
         self, thread_id: str, *, version: int | None = None, at: datetime | str | None = None
     ) -> RunnableConfig | None:
         """See `aconfig_at`."""
-        return self._thread.call(self._reads.config_at, thread_id, version, at)
+        return self._opened.call(self._reads.config_at, thread_id, version, at)
 
     def get_next_version(self, current: str | int | None, channel: None) -> str:
         """Return the version after *current*, with a random part: two branches never have the same one."""

@@ -16,7 +16,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from ledger.adapters.langgraph import LedgerSaver
 from ledger.adapters.langgraph.keys import session_of, thread_of
-from ledger.errors import Unavailable
+from ledger.errors import InvalidInput, Unavailable
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from tests.adapters.langgraph.graphs import agent
@@ -58,6 +58,14 @@ def test_a_saver_works_from_one_event_loop_after_another__LG_11() -> None:
         for _ in range(3):
             asyncio.run(graph.ainvoke({"messages": [("user", "hi")]}, of("t")))
         assert len(graph.get_state(of("t")).values["messages"]) == 6
+
+
+async def test_a_given_ledger_has_no_methods_that_are_not_asynchronous() -> None:
+    async with MemoryLedger.open(store=InMemoryStore()) as ledger:
+        saver = LedgerSaver(ledger)
+        assert await saver.aget_tuple(of("t")) is None
+        with pytest.raises(InvalidInput, match="asynchronous"):
+            saver.get_tuple(of("t"))
 
 
 @pytest.mark.postgres
@@ -115,7 +123,7 @@ async def test_hard_values_come_back_equal__LG_3() -> None:
         found = await saver.aget_tuple(config)
         assert found is not None
         assert found.checkpoint["channel_values"] == values
-        other = LedgerSaver(saver._thread)
+        other = LedgerSaver(saver._opened)
         again = await other.aget_tuple(of("a/b"))
         assert again is not None
         assert again.checkpoint["channel_values"] == values
