@@ -23,10 +23,9 @@ export function verdictWord(): { word: string; ok: boolean | null } {
   if (!now || now.session !== session.value?.id) return { word: "not checked", ok: null };
   const service = now.service.verdict;
   const browser = now.browser.verdict;
-  if ((service && service.verdict !== "OK-CHAINED" && !service.verdict.startsWith("OK")) || (browser && !browser.ok)) {
-    return { word: "TAMPERED", ok: false };
-  }
-  if (service || browser) return { word: "CHAINED ✓", ok: true };
+  if (browser && !browser.ok) return { word: "TAMPERED", ok: false };
+  if (service) return { word: service.verdict, ok: service.findings.length === 0 };
+  if (browser) return { word: "OK-CHAINED", ok: true };
   return { word: "checking…", ok: null };
 }
 
