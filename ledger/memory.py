@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         kept,
         lifetime,
         log,
+        messages,
         model_calls,
         notifications,
         open_ledger,
@@ -68,6 +69,7 @@ else:
     kept = lazy_module("ledger.application.kept")
     lifetime = lazy_module("ledger.application.lifetime")
     log = lazy_module("ledger.application.log")
+    messages = lazy_module("ledger.application.messages")
     notifications = lazy_module("ledger.application.notifications")
     open_ledger = lazy_module("ledger.application.open_ledger")
     past_summaries = lazy_module("ledger.application.past_summaries")
@@ -210,6 +212,7 @@ class MemoryLedger:
     add_tool_result = operation(lambda: entries.add_tool_result)
     add_context = operation(lambda: entries.add_context)
     add_entries = operation(lambda: entries.add_entries)
+    add_messages = operation(lambda: messages.add_messages)
     edit_entry = operation(lambda: entries.edit_entry)
     remove_entry = operation(lambda: entries.remove_entry)
     remove_entries = operation(lambda: tail.remove_entries)
@@ -224,6 +227,7 @@ class MemoryLedger:
     # what the model is shown
     get_context = operation(lambda: context.get_context)
     get_context_for_llm = operation(lambda: context.get_context_for_llm)
+    get_attachments = operation(lambda: messages.get_attachments)
     get_window = operation(lambda: windows.get_window)
     model_calls = operation(lambda: model_calls.model_calls)
     seen = operation(lambda: provenance.seen)

@@ -8,6 +8,9 @@ import msgspec
 
 from ledger.events import CompactionCompleted, JsonObject, KeptSet, RecordedEvent
 from ledger.history.difference import Difference
+from ledger.messages.anthropic import anthropic_request
+from ledger.messages.chat import chat_request
+from ledger.messages.responses import responses_request
 from ledger.prices import Spending
 from ledger.session.state import SessionState
 from ledger.what_if.run import Answers
@@ -24,6 +27,8 @@ from projections.window import RecalledEntry, Window
 #: Names of the notifications (R-CMP-11).
 Notification: TypeAlias = Literal["entry:added", "compressed", "compaction:failed", "session:cleared"]
 
+
+_NO_ATTACHMENTS: Mapping[str, bytes] = {}
 
 #: A memory config, loaded or in any accepted shape.
 ConfigLike: TypeAlias = Mapping[str, Any] | Sequence[Any] | MemoryConfig
@@ -244,6 +249,24 @@ class Context(msgspec.Struct, frozen=True):
     def shown_messages(self) -> list[ShownMessage]:
         """The chat messages, each with its entries or summary."""
         return rendering.shown_messages(self._chat)
+
+    def as_openai(self, attachments: Mapping[str, bytes] = _NO_ATTACHMENTS) -> JsonObject:
+        """Return the arguments of an OpenAI chat completion: ``messages``.
+
+        *attachments*, from `get_attachments`, are put back as images and files; without one its part is only named.
+        """
+        return chat_request(self.shown_messages, attachments)
+
+    def as_responses(self, attachments: Mapping[str, bytes] = _NO_ATTACHMENTS) -> JsonObject:
+        """Return the arguments of an OpenAI response: ``input``, and ``instructions`` if there is a system prompt."""
+        return responses_request(self.shown_messages, attachments)
+
+    def as_anthropic(self, attachments: Mapping[str, bytes] = _NO_ATTACHMENTS) -> JsonObject:
+        """Return the arguments of an Anthropic message: ``messages``, and ``system`` if there is a system prompt.
+
+        The roles alternate, and the first is the user's.
+        """
+        return anthropic_request(self.shown_messages, attachments)
 
     def formatted(self, formatter: Formatter | None = None) -> list[JsonObject]:
         """Return the messages that *formatter*, or else the config's formatter, makes of the context, oldest first."""

@@ -23,6 +23,7 @@ from ledger.importers import Conversation, TranscriptFile
 from ledger.long_term_memory.forget_policy import ForgetPolicy
 from ledger.long_term_memory.results import ForgetResult, LongTermRecord, RecordPage, Revision
 from ledger.long_term_memory.search_queries import RecordSearch
+from ledger.messages.reading import Message
 from ledger.ports import Store
 from ledger.ports.models import Embedder
 from ledger.ports.records import StoredRecord
@@ -181,6 +182,17 @@ class SyncMemoryLedger:
         config: ConfigLike | None = None,
     ) -> Added:
         """Record a batch of 1 to 1,000 entries: all of them, or none."""
+    def add_messages(
+        self,
+        session_id: str,
+        messages: Sequence[Message],
+        *,
+        idempotency_key: str | None = None,
+        expected_version: int | None = None,
+        user_id: str | None = None,
+        config: ConfigLike | None = None,
+    ) -> Added:
+        """Record messages as they are, in one write: OpenAI chat messages, items of OpenAI Responses, Anthropic messages."""
     def edit_entry(self, session_id: str, entry_id: str, content: str, **guard: Unpack[Guard]) -> Version:
         """Replace the text of an active entry and return the session's version; the old text stays in history."""
     def remove_entry(self, session_id: str, entry_id: str, **guard: Unpack[Guard]) -> Version:
@@ -228,6 +240,8 @@ class SyncMemoryLedger:
         """Return what the model is shown, as a structure; empty for an unknown session."""
     def get_context_for_llm(self, session_id: str, **how: Unpack[Rendering]) -> str:
         """Return what the model is shown, as text; empty for an unknown session."""
+    def get_attachments(self, context: Context, *, user_id: str | None = None) -> dict[str, bytes]:
+        """Return the bytes that the messages of *context* refer to, by digest: what its ``as_…`` methods take."""
     def get_window(
         self, session_id: str, *, offset: int = 0, limit: int = 500, query: str | None = None, **when: Unpack[When]
     ) -> ShownWindow:

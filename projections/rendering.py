@@ -191,14 +191,19 @@ def _unit_messages(unit: tuple[Entry, ...]) -> Iterator[ShownMessage]:
             yield ShownMessage(message_of(entry), (entry,))
         return
     answered = _match(calls, results)
+    called = tuple(call for call in calls if call.version in answered)
+    ids = _call_ids(called)
     if answered:
-        called = tuple(call for call in calls if call.version in answered)
-        asked = {"role": "assistant", "content": None, "tool_calls": [_tool_call(call) for call in called]}
+        asked = {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [_tool_call(call, ids[call.version]) for call in called],
+        }
         yield ShownMessage(asked, called)
-    for call in calls:
-        if call.version in answered:
-            result = answered[call.version]
-            yield ShownMessage({"role": "tool", "tool_call_id": _call_id(call), "content": result.content}, (result,))
+    for call in called:
+        result = answered[call.version]
+        message = {"role": "tool", "tool_call_id": ids[call.version], "content": result.content}
+        yield ShownMessage(message, (result,))
     for call in calls:  # after all results: endpoints refuse a message between a call and its result
         if call.version not in answered:
             yield ShownMessage({"role": "assistant", "content": f"{label(call)}: {call.content}"}, (call,))
@@ -218,17 +223,22 @@ def _match(calls: list[Entry], results: list[Entry]) -> dict[int, Entry]:
     return answered
 
 
-def _tool_call(call: Entry) -> JsonObject:
+def _tool_call(call: Entry, call_id: str) -> JsonObject:
     arguments = canonical_json({} if call.arguments is None else call.arguments).decode()
     return {
-        "id": _call_id(call),
+        "id": call_id,
         "type": "function",
         "function": {"name": call.tool_name, "arguments": arguments},
     }
 
 
-def _call_id(call: Entry) -> str:
-    return call.tool_call_id or f"call_{call.version}"
+def _call_ids(calls: Iterable[Entry]) -> dict[int, str]:
+    """Return the id of each call by its version, given or made; endpoints refuse one that a message repeats."""
+    ids: dict[int, str] = {}
+    for call in calls:
+        own = call.tool_call_id or f"call_{call.version}"
+        ids[call.version] = f"{own}_{call.version}" if own in ids.values() else own
+    return ids
 
 
 def _request_and_response(entries: Iterable[Entry]) -> JsonObject:

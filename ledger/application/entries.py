@@ -17,8 +17,9 @@ from ledger.ids import Stream
 from ledger.names import check_entry_id
 from ledger.results import Added, AddedEntry, ConfigLike, EntryFields, Guard, Version
 from ledger.search.knowledge import check_usable
-from ledger.session.commands import AddEntries, Command, EditEntry, RemoveEntry
+from ledger.session.commands import AddEntries, Command, EditEntry, Keep, RemoveEntry
 from ledger.session.drafts import EntryDraft, check_content, check_filled, check_metadata, draft_entry
+from ledger.session.kept_drafts import KeptDraft
 from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
 from ledger.tokenizers import TOKENIZERS
@@ -233,8 +234,9 @@ async def add_drafts(
     key: str | None = None,
     expected_version: int | None = None,
     config: MemoryConfig | None = None,
+    kept: Sequence[KeptDraft] = (),
 ) -> Added:
-    """Record *drafts* as `add_entries` does, of which there may be as many as one append takes.
+    """Record *drafts* as `add_entries` does, of which there may be as many as one append takes, with *kept* values.
 
     Raises as `add_entries` does.
     """
@@ -256,8 +258,9 @@ async def add_drafts(
         if expected_version:  # the writer has seen the session up to it (http W-54)
             entries[0] = msgspec.structs.replace(entries[0], listed=KnownToWriter(until=expected_version))
         add = AddEntries(tuple(entries), tuple([entry for entry, _ in known.values()]))
+        beside = [Keep(tuple(draft.to_event(write_id) for draft in kept))] if kept else []
         return Decision(
-            [*opening_commands(handle, stream, state, config), add],
+            [*opening_commands(handle, stream, state, config), add, *beside],
             before,
             exact=is_unsure and not leaves_it_to_append,
             items_after=state.cleared_version if leaves_it_to_append else None,

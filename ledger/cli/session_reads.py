@@ -22,6 +22,7 @@ from ledger.json_models.events import EventShape
 from ledger.json_models.searching import RecalledShape
 from ledger.json_models.sessions import BudgetShape, ShownStateShape, StateShape, StatsShape
 from ledger.memory import MemoryLedger
+from ledger.messages import REQUESTS
 from ledger.results import Context
 from ledger.session.state import SessionState
 from projections.budget import Budget
@@ -145,8 +146,11 @@ def context(
     user: UserOption = None,
     at: AtOption = None,
     form: Annotated[
-        Literal["text", "messages", "rolling", "budget"],
-        typer.Option("--format", help="Plain text; chat messages or interactions as JSON; or tokens by part."),
+        Literal["text", "messages", "rolling", "budget", "openai", "responses", "anthropic"],
+        typer.Option(
+            "--format",
+            help="Plain text; chat messages or interactions as JSON; tokens by part; or a request for an API.",
+        ),
     ] = "text",
     query: Annotated[
         str | None, typer.Option("--query", metavar="TEXT", help="The query of recall and knowledge bases.")
@@ -157,12 +161,13 @@ def context(
     """Print what the model is shown."""
     opts = options()
 
-    async def work() -> Context:
+    async def work() -> tuple[Context, dict[str, bytes]]:
         async with opened(opts) as ledger:
             await ledger.get_state(session, user_id=user)  # an unknown session is refused
-            return await ledger.get_context(session, **when(at, user), query=query, record=record)
+            found = await ledger.get_context(session, **when(at, user), query=query, record=record)
+            return found, await ledger.get_attachments(found, user_id=user) if form in REQUESTS else {}
 
-    found = run(work)
+    found, attachments = run(work)
     value = {
         "session_id": session,
         "version": found.version,
@@ -173,6 +178,8 @@ def context(
         "messages": found.messages,
         "rolling": found.rolling,
     }
+    if form in REQUESTS:
+        value[form] = REQUESTS[form](found.shown_messages, attachments)
 
     def show_context() -> None:
         if form == "text":

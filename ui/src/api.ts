@@ -95,6 +95,7 @@ export interface ConfigFinding {
 export interface Context {
   messages: { [name: string]: unknown }[] | null;
   text: string | null;
+  request: { [name: string]: unknown } | null;
   summaries: Summary[];
   tokens: number;
   budget: Budget;

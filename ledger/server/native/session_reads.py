@@ -1,6 +1,6 @@
 """Read the state, the context and the statistics of a session, now or in the past (http W-68, W-69)."""
 
-from typing import Annotated, TypeAlias, TypedDict
+from typing import Annotated, Final, TypeAlias, TypedDict
 
 from fastapi import Query
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from ledger.json_models.base import Shape
 from ledger.json_models.entries import SummaryShape
 from ledger.json_models.searching import RecalledShape
 from ledger.json_models.sessions import BudgetShape, StateShape, StatsShape
+from ledger.messages import REQUESTS
 from ledger.server.callers import ReadCaller
 from ledger.server.dependencies import ServiceOf
 from ledger.server.native.sessions import SessionOf, never_future, tag
@@ -35,16 +36,23 @@ AtTime: TypeAlias = Annotated[
 
 
 class ContextShape(Shape):
-    """What a model is given, as chat messages or as text; *hidden* entries are active but not in it."""
+    """What a model is given, as chat messages, as text, or as a *request* with a provider's arguments.
+
+    *hidden* entries are active but not in it.
+    """
 
     messages: list[JsonObject] | None
     text: str | None
+    request: JsonObject | None
     summaries: tuple[SummaryShape, ...]
     tokens: int
     budget: BudgetShape
     recalled: tuple[RecalledShape, ...]
     hidden: int
     version: int
+
+
+_FORMATS: Final = ("messages", "text", *REQUESTS)
 
 
 @router.get("/state", operation_id="get_state")
@@ -83,18 +91,22 @@ async def context(
     context_window_max: Annotated[
         int | None, whole_number("context_window_max", least=1), Query(description="Replaces the window of the model.")
     ] = None,
-    format: Annotated[str, Query(json_schema_extra={"enum": ["messages", "text"]})] = "messages",
+    format: Annotated[str, Query(json_schema_extra={"enum": list(_FORMATS)})] = "messages",
 ) -> ContextShape:
     """Return the context for a model, now or in the past; the oldest units are left out if it is too long."""
-    if format not in {"messages", "text"}:
-        raise InvalidInput("bad_value", "must be messages or text", field="format")
+    if format not in _FORMATS:
+        raise InvalidInput("bad_value", f"must be one of {', '.join(_FORMATS)}", field="format")
     limit = context_window_max if context_window_max is not None else _window(model_name)
     found = await existing_state(session.handle, **session.names, **when(version, never_future(service, at)))
     looks_back = version is not None or at is not None
     shown = await context_of_state(session.handle, session.stream, found, looks_back=looks_back)
     shown = replace(shown, window=fitted(shown.window, limit))
     await tag(response, session, found.version)
+    attachments: dict[str, bytes] = {}
+    if format in REQUESTS:
+        attachments = await session.ledger.get_attachments(shown, user_id=session.names["user_id"])
     return ContextShape(
+        request=REQUESTS[format](shown.shown_messages, attachments) if format in REQUESTS else None,
         messages=shown.messages if format == "messages" else None,
         text=shown.text if format == "text" else None,
         summaries=tuple(SummaryShape.model_validate(summary) for summary in shown.summaries),

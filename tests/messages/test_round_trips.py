@@ -1,0 +1,100 @@
+"""Messages come back as they were given, and in the other two shapes. Source: adapters §8."""
+
+from base64 import b64decode
+from typing import Any
+
+import pytest
+
+from ledger.errors import InvalidInput
+from ledger.memory import MemoryLedger
+from ledger.results import Context
+from ledger.stores.in_memory import InMemoryStore
+from tests.support.ledgers import ledger_over
+from tests.support.messages import ANTHROPIC, CHAT, IMAGE, RESPONSES
+
+
+@pytest.fixture
+def ledger() -> MemoryLedger:
+    return ledger_over(InMemoryStore())
+
+
+async def shown(ledger: MemoryLedger, messages: list[dict[str, Any]]) -> tuple[Context, dict[str, bytes]]:
+    await ledger.add_messages("s", messages)
+    context = await ledger.get_context("s")
+    return context, await ledger.get_attachments(context)
+
+
+async def test_chat_messages_come_back(ledger: MemoryLedger) -> None:
+    context, attachments = await shown(ledger, CHAT)
+    assert context.as_openai(attachments) == {"messages": CHAT}
+
+
+async def test_responses_items_come_back_with_their_reasoning(ledger: MemoryLedger) -> None:
+    context, attachments = await shown(ledger, RESPONSES)
+    assert context.as_responses(attachments) == {"input": RESPONSES}
+
+
+async def test_anthropic_messages_come_back_with_their_thinking(ledger: MemoryLedger) -> None:
+    context, attachments = await shown(ledger, ANTHROPIC)
+    returned = context.as_anthropic(attachments)["messages"]
+    last = {"role": "assistant", "content": [{"type": "text", "text": "One pixel."}]}
+    assert returned == [*ANTHROPIC[:-1], last]
+
+
+@pytest.mark.parametrize("given", [CHAT, RESPONSES, ANTHROPIC], ids=["chat", "responses", "anthropic"])
+async def test_an_image_is_shown_in_every_shape(ledger: MemoryLedger, given: list[dict[str, Any]]) -> None:
+    context, attachments = await shown(ledger, given)
+    url = f"data:image/png;base64,{IMAGE}"
+    chat = next(each for each in context.as_openai(attachments)["messages"] if each["role"] == "user")
+    assert chat["content"][1]["image_url"]["url"] == url
+    assert context.as_responses(attachments)["input"][0]["content"][1]["image_url"] == url
+    image = context.as_anthropic(attachments)["messages"][0]["content"][1]
+    assert image == {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": IMAGE}}
+
+
+async def test_bytes_are_kept_once_and_not_in_the_entry(ledger: MemoryLedger) -> None:
+    """adapters LF-5: a picture that is sent again is stored once."""
+    first = await ledger.add_messages("s", CHAT[:2])
+    second = await ledger.add_messages("s", ANTHROPIC[:1])
+    assert second.version - first.version == 1
+    assert [value.value for value in await ledger.list_kept("s", "attachments")] == [b64decode(IMAGE)]
+    assert all(IMAGE not in str(entry.data) for entry in (await ledger.get_context("s")).entries)
+
+
+async def test_without_its_bytes_a_picture_is_named(ledger: MemoryLedger) -> None:
+    context, _ = await shown(ledger, ANTHROPIC)
+    said = context.as_anthropic()["messages"][0]["content"]
+    assert said == [{"type": "text", "text": "What is in this picture?\n[image]"}]
+
+
+async def test_an_edited_text_is_what_the_model_is_shown(ledger: MemoryLedger) -> None:
+    added = await ledger.add_messages("s", RESPONSES)
+    await ledger.edit_entry("s", added.entries[-1].entry_id, "Two pixels.")
+    context = await ledger.get_context("s")
+    assert context.as_responses()["input"][-1] == {"role": "assistant", "content": "Two pixels."}
+
+
+async def test_a_repeated_key_adds_nothing(ledger: MemoryLedger) -> None:
+    first = await ledger.add_messages("s", ANTHROPIC, idempotency_key="k")
+    again = await ledger.add_messages("s", ANTHROPIC, idempotency_key="k")
+    assert (again.replayed, again.version) == (True, first.version)
+
+
+@pytest.mark.parametrize(
+    ("messages", "code", "field"),
+    [
+        ([], "batch_size", "messages"),
+        ("hello", "wrong_type", "messages"),
+        (["hello"], "wrong_type", "messages[0]"),
+        ([{"role": "user", "content": "a"}, {"text": "b"}], "bad_shape", "messages[1]"),
+        ([{"role": 7, "content": "a"}], "bad_shape", "messages[0]"),
+        ([{"role": "assistant", "content": [{"type": "tool_use", "id": "c"}, 5]}], "bad_shape", "messages[0]"),
+    ],
+)
+async def test_what_is_no_message_is_refused_and_nothing_stored(
+    ledger: MemoryLedger, messages: Any, code: str, field: str
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await ledger.add_messages("s", messages)
+    assert (refused.value.code, refused.value.field) == (code, field)
+    assert await ledger.list_sessions() == []
