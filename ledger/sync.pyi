@@ -192,7 +192,7 @@ class SyncMemoryLedger:
         user_id: str | None = None,
         config: ConfigLike | None = None,
     ) -> Added:
-        """Record messages as they are, in one write: OpenAI chat messages, items of OpenAI Responses, Anthropic messages."""
+        """Record OpenAI chat or Anthropic messages, or items of OpenAI Responses, as they are, in one write."""
     def edit_entry(self, session_id: str, entry_id: str, content: str, **guard: Unpack[Guard]) -> Version:
         """Replace the text of an active entry and return the session's version; the old text stays in history."""
     def remove_entry(self, session_id: str, entry_id: str, **guard: Unpack[Guard]) -> Version:

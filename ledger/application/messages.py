@@ -26,7 +26,7 @@ async def add_messages(
     user_id: str | None = None,
     config: ConfigLike | None = None,
 ) -> Added:
-    """Record messages as they are, in one write: OpenAI chat messages, items of OpenAI Responses, Anthropic messages.
+    """Record OpenAI chat or Anthropic messages, or items of OpenAI Responses, as they are, in one write.
 
     A message is JSON, or an object of the provider's client. Its text, each tool call and each result become an entry;
     what has no place there is in the entry's data. Bytes in base64 (images, files, audio) are kept beside the window

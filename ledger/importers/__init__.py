@@ -10,13 +10,16 @@ from itertools import chain
 
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.importers import (
+    anthropic_messages,
     bfcl_memory,
     claude_code,
     codex,
     dated_sessions,
     gemini_cli,
     openai_chat,
+    openai_responses,
     openhands,
+    sharegpt,
     swe_agent,
 )
 from ledger.importers.base import (
@@ -50,6 +53,9 @@ IMPORTERS: tuple[Importer, ...] = (
     swe_agent.IMPORTER,
     bfcl_memory.IMPORTER,
     dated_sessions.IMPORTER,
+    openai_responses.IMPORTER,
+    anthropic_messages.IMPORTER,
+    sharegpt.IMPORTER,
     openai_chat.IMPORTER,
 )
 

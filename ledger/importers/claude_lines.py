@@ -1,19 +1,16 @@
-"""Lines of Claude Code transcripts, and the content blocks of Anthropic messages, as entries. Source: adapters IN-4."""
+"""Lines of Claude Code transcripts as entries. Source: adapters IN-4."""
 
-from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-from ledger.canonical import canonical_json
 from ledger.events import JsonObject
-from ledger.importers.base import EMPTY, moment, text_of, with_leftovers
+from ledger.importers.base import moment, with_leftovers
+from ledger.importers.blocks import assistant_entries, fitted, is_result, user_entries
 from ledger.importers.steps import hidden
-from ledger.limits import CONTENT_BYTES
 from ledger.names import is_entry_id
 
 #: The fields of a line that become fields of its entries.
 _KNOWN: Final = {"type", "uuid", "timestamp", "parentUuid", "message"}
 _KNOWN_OF_MESSAGE: Final = {"role", "content", "id", "type", "model", "stop_reason", "usage"}
-_CUT: Final = CONTENT_BYTES // 8  # of a text that is too long to be content
 
 
 def is_summary(value: JsonObject) -> bool:
@@ -27,7 +24,7 @@ def is_prompt(value: JsonObject) -> bool:
     if value.get("type") != "user" or value.get("isMeta") is True or not isinstance(message, dict):
         return False
     content = message.get("content")
-    return isinstance(content, str) or (isinstance(content, list) and not any(map(_is_result, content)))
+    return isinstance(content, str) or (isinstance(content, list) and not any(map(is_result, content)))
 
 
 def message_id_of(value: JsonObject) -> str | None:
@@ -79,123 +76,12 @@ def entries_of(value: JsonObject, tools: dict[str, str], *, repeated: bool = Fal
     return entries
 
 
-def user_entries(content: Any, tools: dict[str, str]) -> Iterator[JsonObject]:
-    """Yield what a user's message says, and the results of tools in it."""
-    if not isinstance(content, list):
-        yield _spoken("user", content)
-        return
-    said: list[Any] = []
-    for block in content:
-        if not _is_result(block):
-            said.append(block)
-            continue
-        if said:
-            yield _spoken("user", said)
-            said = []
-        yield _result(block, tools)
-    if said or not content:
-        yield _spoken("user", said)
-
-
-def assistant_entries(content: Any, tools: dict[str, str]) -> Iterator[JsonObject]:
-    """Yield what an answer says, thinks and calls, block by block."""
-    if not isinstance(content, list) or not content:
-        yield _spoken("assistant", content)
-        return
-    for block in content:
-        kind = block.get("type") if isinstance(block, dict) else None
-        if kind in {"thinking", "redacted_thinking"}:
-            thought = block.get("thinking")
-            yield hidden(_block_entry("assistant", thought if isinstance(thought, str) else "", block, {"thinking"}))
-        elif isinstance(kind, str) and kind.endswith("tool_use"):
-            yield _call(block, tools)
-        elif _is_result(block):
-            yield _result(block, tools)
-        elif kind == "text" and isinstance(block.get("text"), str):
-            yield _block_entry("assistant", block["text"], block, {"text"})
-        else:
-            yield _spoken("assistant", [block])
-
-
-def _spoken(role: str, content: Any) -> JsonObject:
-    text, whole = text_of(content)
-    entry: JsonObject = {"kind": "message", "role": role, "content": text if text.strip() else EMPTY}
-    if not text.strip() or (whole is not None and not _is_plain(whole)):
-        entry["data"] = {"content": content}
-    return _fitted(entry)
-
-
-def _block_entry(role: str, text: str, block: JsonObject, known: set[str]) -> JsonObject:
-    rest = {key: item for key, item in block.items() if key not in known | {"type"} and item is not None}
-    blank = not text.strip()
-    entry: JsonObject = {"kind": "message", "role": role, "content": f"[{block.get('type')}]" if blank else text}
-    if rest or blank:
-        entry["data"] = {"block": block if blank else rest}
-    return _fitted(entry)
-
-
-def _call(block: JsonObject, tools: dict[str, str]) -> JsonObject:
-    name = str(block.get("name") or "unknown")
-    if isinstance(block.get("id"), str):
-        tools[block["id"]] = name
-    rest = {key: item for key, item in block.items() if key not in {"id", "name", "input"} and item is not None}
-    entry: JsonObject = {
-        "kind": "tool_call",
-        "tool_name": name,
-        "tool_call_id": block.get("id"),
-        "arguments": block.get("input"),
-        "data": None if rest == {"type": "tool_use"} else {"block": rest},
-    }
-    if len(canonical_json(entry["arguments"])) > CONTENT_BYTES // 2:
-        entry["content"] = f"{name}(…)"
-    return entry
-
-
-def _result(block: JsonObject, tools: dict[str, str]) -> JsonObject:
-    text, whole = text_of(block.get("content"))
-    call_id, failed = block.get("tool_use_id"), block.get("is_error")
-    known = {"tool_use_id", "content", "is_error"}
-    rest = {key: item for key, item in block.items() if key not in known and item is not None}
-    data: JsonObject = {} if rest == {"type": "tool_result"} else {"block": rest}
-    if whole is not None and not _is_plain(whole):
-        data["content"] = whole
-    return _fitted(
-        {
-            "kind": "tool_result",
-            "tool_name": tools.get(call_id) if isinstance(call_id, str) else None,
-            "tool_call_id": call_id,
-            "content": text,
-            "tool_status": {True: "error", False: "ok"}.get(failed) if isinstance(failed, bool) else None,
-            "data": data or None,
-        }
-    )
-
-
 def _other(value: JsonObject, line_type: str) -> JsonObject:
     said = _said(value)
-    return hidden(_fitted({"kind": "context", "content": said or f"[{line_type}]"}), line_type)
+    return hidden(fitted({"kind": "context", "content": said or f"[{line_type}]"}), line_type)
 
 
 def _said(value: JsonObject) -> str | None:
     """Return the text of a line that is no message, if it has one."""
     text = value.get("content")
     return text if isinstance(text, str) and text.strip() else None
-
-
-def _fitted(entry: JsonObject) -> JsonObject:
-    """Return *entry* with the beginning of a text that is too long, and the whole in its data."""
-    text = entry["content"]
-    if len(text) * 4 <= CONTENT_BYTES or len(text.encode()) <= CONTENT_BYTES:
-        return entry
-    return {**entry, "content": f"{text[:_CUT]}…", "data": {**(entry.get("data") or {}), "text": text}}
-
-
-def _is_result(block: Any) -> bool:
-    return isinstance(block, dict) and str(block.get("type")).endswith("tool_result")
-
-
-def _is_plain(content: Any) -> bool:
-    """Tell whether *content* is only texts, which the entry's own text says in full."""
-    return isinstance(content, list) and all(
-        isinstance(block, dict) and block.keys() == {"type", "text"} and block["type"] == "text" for block in content
-    )

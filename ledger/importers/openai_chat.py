@@ -19,29 +19,32 @@ from ledger.importers.base import (
     text_of,
     with_leftovers,
 )
+from ledger.importers.blocks import block_message_entries, has_blocks
+from ledger.importers.response_items import is_item
 
 FORMAT: Final = "openai-chat"
 _LISTS: Final = ("messages", "traj", "trajectory", "conversation")
 _KNOWN: Final = {"role", "content", "name", "id"}
 _KNOWN_OF_RESULTS: Final = _KNOWN | {"tool_call_id"}
 _KNOWN_OF_OTHERS: Final = _KNOWN | {"tool_calls", "function_call"}
-_BLOCKS: Final = ("tool_use", "tool_result", "thinking", "redacted_thinking")
 _TIMES: Final = ("created_at", "timestamp", "created")
 _ROLES: Final = {"developer": "system", "human": "user", "ai": "assistant", "function": "tool"}
 
 
 def detects(found: Sequence[Document]) -> bool:
     """Tell whether the first document is a message, a conversation, or a list of either."""
-    return _is_conversation(found[0].value) or _is_message(found[0].value)
+    value = found[0].value
+    first = value[0] if isinstance(value, list) and value else value
+    return is_conversation(value) and not is_anthropic(value) and not is_item(first)
 
 
-def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
+def read(found: Iterator[Document], name: str, format_: str = FORMAT) -> Iterator[ConversationReader]:
     """Yield the conversations; lines that are single messages make one conversation."""
     several, found = are_several(found)
     first = next(found)
     found = chain([first], found)
     if _is_message(first.value):
-        yield conversation(FORMAT, name, _messages(((document.line, document.value) for document in found), name))
+        yield conversation(format_, name, _messages(((document.line, document.value) for document in found), name))
         return
     place = 0
     for document in found:
@@ -49,23 +52,25 @@ def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
             raise ImportRefused("bad_shape", "must be a message or a conversation", line=document.line)
         value = document.value
         if isinstance(value, list) and value and not _is_message(value[0]):
-            yield from (_read_item(item, name, at, document.line) for at, item in enumerate(value))
+            yield from (_read_item(item, name, at, document.line, format_) for at, item in enumerate(value))
             place += len(value)
         else:
-            yield _read_item(value, name, place if several else None, document.line)
+            yield _read_item(value, name, place if several else None, document.line, format_)
             place += 1
 
 
-def _read_item(item: Any, name: str, index: int | None, line: int) -> ConversationReader:
+def _read_item(item: Any, name: str, index: int | None, line: int, format_: str) -> ConversationReader:
     if isinstance(item, list):
         session_id = name if index is None else f"{name}-{index}"
-        return conversation(FORMAT, session_id, _messages(zip(repeat(line), item), session_id))
+        return conversation(format_, session_id, _messages(zip(repeat(line), item), session_id))
     key = _messages_key(item)
     if key is None:
         raise ImportRefused("bad_shape", f"item {index} has no list of messages", line=line)
     about = {field: value for field, value in item.items() if field != key and value is not None}
     session_id = _session_id(item, name, index)
-    return conversation(FORMAT, session_id, _messages(zip(repeat(line), item[key]), session_id), about=about)
+    system = about.pop("system", None) if format_ != FORMAT else None
+    messages = [*([{"role": "system", "content": system}] if system else []), *item[key]]
+    return conversation(format_, session_id, _messages(zip(repeat(line), messages), session_id), about=about)
 
 
 def _messages(messages: Iterable[tuple[int, Any]], session_id: str) -> Iterator[tuple[int, list[JsonObject]]]:
@@ -73,24 +78,9 @@ def _messages(messages: Iterable[tuple[int, Any]], session_id: str) -> Iterator[
     for number, (line, message) in enumerate(messages):
         if not _is_message(message):
             raise ImportRefused("bad_shape", f"{session_id}, message {number} has no role", line=line)
-        _refuse_other_blocks(message, f"{session_id}, message {number}", line)
         with shaped(f"{session_id}, message {number}", line=line):
-            entries = message_entries(message, names)
+            entries = block_message_entries(message, names) if has_blocks(message) else message_entries(message, names)
         yield line, entries
-
-
-def _refuse_other_blocks(message: JsonObject, where: str, line: int) -> None:
-    """Refuse blocks of Anthropic Messages, whose calls and results would be lost as text.
-
-    Raises:
-        ImportRefused: ``bad_shape``.
-    """
-    content = message.get("content")
-    types = [part.get("type") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-    found = next((name for name in types if name in _BLOCKS), None)
-    if found is not None:
-        text = f"{where} has a block {found} of Anthropic Messages, not imported yet; convert it to OpenAI chat"
-        raise ImportRefused("bad_shape", text, line=line)
 
 
 def message_entries(message: JsonObject, tool_names: dict[str, str]) -> list[JsonObject]:
@@ -125,6 +115,20 @@ def message_entries(message: JsonObject, tool_names: dict[str, str]) -> list[Jso
         original_role=message["role"] if message["role"] != role else None,
     )
     return entries
+
+
+def is_conversation(value: Any) -> bool:
+    """Tell whether *value* is a message, a conversation, or a list of either."""
+    return _is_conversation(value) or _is_message(value)
+
+
+def is_anthropic(value: Any) -> bool:
+    """Tell whether a message, a conversation, or the first of a list is of the Anthropic Messages API."""
+    if isinstance(value, list) and value and not _is_message(value[0]):
+        return is_anthropic(value[0])
+    key = _messages_key(value)
+    messages = value if isinstance(value, list) else value[key] if key else [value]
+    return any(map(has_blocks, messages)) or (key == "messages" and bool(value.get("system")))
 
 
 def _calls(message: JsonObject, tool_names: dict[str, str]) -> list[JsonObject]:

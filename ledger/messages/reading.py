@@ -5,22 +5,15 @@ from typing import Any, Final, TypeAlias
 
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
-from ledger.importers.base import arguments_of, text_of
-from ledger.importers.claude_lines import assistant_entries, user_entries
+from ledger.importers.blocks import assistant_entries, has_blocks, user_entries
 from ledger.importers.openai_chat import message_entries
+from ledger.importers.response_items import is_item, item_entry
 from ledger.messages.attachments import taken_out
 
 #: A message of any of the three shapes, as JSON or as an object of the client (with ``model_dump``).
 Message: TypeAlias = Mapping[str, Any] | Any
 
-_OF_ANTHROPIC: Final = frozenset(
-    {"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document", "search_result"}
-)
-_OF_RESPONSES: Final = frozenset(
-    {"input_text", "output_text", "input_image", "input_file", "input_audio_file", "summary_text"}
-)
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
-_CALLS: Final = frozenset({"function_call", "custom_tool_call"})
 #: Keys in the data of an entry: what its message had beside text, in the shape that it had.
 THINKING, REASONING, ITEM, CONTENT = "thinking", "reasoning", "item", "content"
 
@@ -41,7 +34,7 @@ def read_messages(messages: Sequence[Message]) -> tuple[list[JsonObject], dict[s
         field = f"messages[{at}]"
         plain = _plain(message, field)
         try:
-            found = _responses(plain, names, waiting) if _is_item(plain) else _spoken(plain, names)
+            found = _responses(plain, names, waiting) if is_item(plain) else _spoken(plain, names)
         except (AttributeError, KeyError, TypeError) as fault:
             text = "is no message of OpenAI chat, OpenAI Responses or Anthropic"
             raise InvalidInput("bad_shape", text, field=field) from fault
@@ -72,26 +65,12 @@ def anthropic_entries(message: JsonObject, names: dict[str, str]) -> list[JsonOb
     return entries
 
 
-def has_blocks(message: Any) -> bool:
-    """Tell whether a message has parts that only Anthropic messages have."""
-    content = message.get("content") if isinstance(message, Mapping) else None
-    return isinstance(content, list) and any(_part_type(part) in _OF_ANTHROPIC for part in content)
-
-
 def _plain(message: Message, field: str) -> JsonObject:
     if hasattr(message, "model_dump"):
         message = message.model_dump(mode="json", exclude_none=True)
     if not isinstance(message, Mapping):
         raise InvalidInput("wrong_type", "must be an object, such as {'role': 'user', 'content': 'Hello'}", field=field)
     return dict(message)
-
-
-def _is_item(message: JsonObject) -> bool:
-    """Tell whether a message is an item of the Responses API, of which some have a role."""
-    if "role" not in message:
-        return isinstance(message.get("type"), str)
-    content = message.get("content")
-    return isinstance(content, list) and any(_part_type(part) in _OF_RESPONSES for part in content)
 
 
 def _spoken(message: JsonObject, names: dict[str, str]) -> list[JsonObject]:
@@ -110,35 +89,15 @@ def _spoken(message: JsonObject, names: dict[str, str]) -> list[JsonObject]:
 
 
 def _responses(item: JsonObject, names: dict[str, str], waiting: list[JsonObject]) -> list[JsonObject]:
-    kind, call_id = item.get("type"), item.get("call_id")
-    if kind == "reasoning":
+    if item.get("type") == "reasoning":
         waiting.append(item)
         return []
-    if kind in _CALLS and isinstance(call_id, str):
-        arguments, _ = arguments_of(item.get("arguments", item.get("input")))
-        names[call_id] = str(item["name"])
-        entry = {"kind": "tool_call", "tool_name": names[call_id], "tool_call_id": call_id, "arguments": arguments}
-    elif isinstance(kind, str) and kind.endswith("_output") and isinstance(call_id, str):
-        text, _ = text_of(_as_chat(item.get("output")))
-        entry = {"kind": "tool_result", "tool_name": names.get(call_id), "tool_call_id": call_id, "content": text}
-    elif isinstance(item.get("role"), str):
-        text, _ = text_of(_as_chat(item.get("content")))
-        role = "system" if item["role"] == "developer" else item["role"]
-        entry = _message(role, text if text.strip() else f"[{kind or 'message'}]")
-    else:
-        entry = _message("assistant", f"[{kind}]")
+    entry = item_entry({**item, "type": item.get("type", "message")}, names)
     data: JsonObject = {ITEM: item}
     if waiting and entry.get("role") != "user":
         data[REASONING] = waiting[:]
         waiting.clear()
-    return [_with(entry, data)]
-
-
-def _as_chat(content: Any) -> Any:
-    """Return the content of an item with its text parts named as those of chat."""
-    if not isinstance(content, list):
-        return content
-    return [{**part, "type": "text"} if isinstance(part, dict) and "text" in part else part for part in content]
+    return [{**entry, "data": data}]
 
 
 def _message(role: str, text: str) -> JsonObject:

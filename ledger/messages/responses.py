@@ -10,7 +10,6 @@ from ledger.messages.turns import Call, Turn, data_of, instructions_of, turns_of
 from projections.rendering import ShownMessage
 
 _OWN: Final = frozenset({"input_text", "input_image", "input_file"})
-_RESULTS: Final = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
 
 
 def responses_request(shown: Sequence[ShownMessage], attachments: Mapping[str, bytes]) -> JsonObject:
@@ -52,7 +51,7 @@ def _call(call: Call, data: JsonObject, kinds: dict[str, str]) -> Iterator[JsonO
     else:
         arguments = canonical_json({} if call.arguments is None else call.arguments).decode()
         yield {"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": arguments}
-    kinds[call.call_id] = _RESULTS[item["type"] if item else "function_call"]
+    kinds[call.call_id] = f"{item['type'] if item else 'function_call'}_output"
 
 
 def _result(turn: Turn, kinds: Mapping[str, str]) -> JsonObject:

@@ -4,6 +4,7 @@ import random
 from typing import Any
 
 import pytest
+from anthropic.types import MessageParam
 from openai.types.chat import ChatCompletionMessageParam
 from openai.types.responses import ResponseInputParam
 from pydantic import TypeAdapter
@@ -20,16 +21,12 @@ from tests.support.request_rules import faults_of_anthropic, faults_of_chat, fau
 
 _CHAT: TypeAdapter[Any] = TypeAdapter(list[ChatCompletionMessageParam])
 _INPUT: TypeAdapter[Any] = TypeAdapter(ResponseInputParam)
+_ANTHROPIC: TypeAdapter[Any] = TypeAdapter(list[MessageParam])
 
 
 @pytest.fixture
 def ledger() -> MemoryLedger:
     return ledger_over(InMemoryStore())
-
-
-def anthropic_types() -> TypeAdapter[Any]:
-    types = pytest.importorskip("anthropic.types", reason="anthropic is not installed: its types were NOT checked")
-    return TypeAdapter(list[types.MessageParam])
 
 
 async def random_session(ledger: MemoryLedger, chance: random.Random) -> None:
@@ -73,6 +70,7 @@ async def test_random_windows_are_requests_that_providers_take(seed: int) -> Non
         assert (faults_of_chat(chat), faults_of_responses(responses), faults_of_anthropic(anthropic)) == ([], [], [])
         _CHAT.validate_python(chat["messages"])
         _INPUT.validate_python(responses["input"])
+        _ANTHROPIC.validate_python(anthropic["messages"])
         said = str(anthropic)
         assert all(entry.content.strip() in said or entry.kind == "tool_call" for entry in context.entries)
 
@@ -95,7 +93,6 @@ async def test_half_a_pair_is_caught(ledger: MemoryLedger) -> None:
 
 
 async def test_the_requests_have_the_types_of_the_anthropic_client(ledger: MemoryLedger) -> None:
-    types = anthropic_types()
     await ledger.add_messages("s", ANTHROPIC)
     context = await ledger.get_context("s")
-    types.validate_python(context.as_anthropic(await ledger.get_attachments(context))["messages"])
+    _ANTHROPIC.validate_python(context.as_anthropic(await ledger.get_attachments(context))["messages"])

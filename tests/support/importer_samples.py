@@ -41,11 +41,20 @@ CASES = (
     Case("claude_tools.jsonl", "claude-code", {"5d0c2c1e-8a51-4b0e-9d53-0f6f1f4f7a10": 6}),
     Case("codex_items.jsonl", "codex", {"019a0001-aaaa-7bbb-8ccc-000000000004": 5}),
     Case("gemini_simple.json", "gemini-cli", {"6a0f0001-1111-4222-8333-000000000001": 2}),
+    Case("anthropic_object.json", "anthropic", {"file": 5}),
+    Case("anthropic_messages.jsonl", "anthropic", {"file": 3}),
+    Case("anthropic_conversations.jsonl", "anthropic", {"bench": 3, "roof": 3}),
+    Case("responses_items.jsonl", "openai-responses", {"file": 5}),
+    Case("responses_response.json", "openai-responses", {"file": 4}),
+    Case("responses_list.json", "openai-responses", {"file": 3}),
+    Case("sharegpt_list.json", "sharegpt", {"paint": 2, "file-1": 3}),
+    Case("sharegpt_tools.jsonl", "sharegpt", {"file-0": 5, "b": 3}),
+    Case("sharegpt_object.json", "sharegpt", {"file": 4}),
     Case("openhands_runs.jsonl", "openhands", {"org__repo-1": 2, "org__repo-1-2": 1}),
 )
 IDS = [case.file for case in CASES]
 
-_LISTS = ("messages", "traj", "history")
+LISTS = ("messages", "traj", "history", "conversations", "data")
 
 
 def conversations_of(data: bytes) -> list[Conversation]:
@@ -71,8 +80,11 @@ def originals(value: Any) -> Iterator[list[dict[str, Any]]]:
     elif isinstance(value, list):
         for item in value:
             yield from originals(item)
+    elif value.get("object") == "response":
+        yield [{"role": "system", "content": value["instructions"]}, *value["input"], *value["output"]]
     else:
-        yield next(value[name] for name in _LISTS if name in value)
+        system = [{"content": value["system"]}] if "system" in value else []
+        yield system + next(value[name] for name in LISTS if name in value)
 
 
 def messages(case: Case) -> list[list[dict[str, Any]]]:
@@ -83,7 +95,7 @@ def messages(case: Case) -> list[list[dict[str, Any]]]:
         return [[texts for part in listed for turn in part["question"] for texts in turn] for listed in parts.values()]
     if case.format == "dated-sessions":
         return [[entry for session in value["sessions"] for entry in session["entries"]] for value in found]
-    if case.by_line and isinstance(found[0], dict) and not any(name in found[0] for name in _LISTS):
+    if case.by_line and isinstance(found[0], dict) and not any(name in found[0] for name in LISTS):
         return [found]
     return [listed for value in found for listed in originals(value)]
 

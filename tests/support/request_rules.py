@@ -1,6 +1,7 @@
 """What the providers refuse in a request, by their documented rules. Source: adapters §8."""
 
 import re
+from itertools import pairwise
 from typing import Any
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
@@ -28,7 +29,7 @@ def faults_of_responses(request: dict[str, Any]) -> list[str]:
     calls = [item["call_id"] for item in request["input"] if item.get("type", "").endswith("_call")]
     results = [item["call_id"] for item in request["input"] if item.get("type", "").endswith("_call_output")]
     faults = [] if sorted(calls) == sorted(results) else ["calls and results differ"]
-    for item, following in zip(request["input"], [*request["input"][1:], {}], strict=True):
+    for item, following in pairwise([*request["input"], {}]):
         if item.get("type") == "reasoning" and following.get("role", "user") == "user" and not following.get("type"):
             faults.append("reasoning without the item that it led to")
         if item.get("role") == "system":
