@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ledger.events import JsonObject
-from ledger.messages.parts import Part, media_of, named, parts_of
+from ledger.messages.parts import ContentPart, media_of, named, parts_of
 from ledger.messages.turns import Turn, data_of, instructions_of, turns_of
 from projections.rendering import ShownMessage
 
@@ -89,7 +89,7 @@ def _result(turn: Turn, ids: _CallIds) -> JsonObject:
     return {**result, "is_error": True} if failed else result
 
 
-def _block(part: Part) -> JsonObject:
+def _block(part: ContentPart) -> JsonObject:
     if part.raw["type"] in _OWN and part.kind != "text":
         return {key: value for key, value in part.raw.items() if key != "cache_control"}  # at most four in a request
     media = media_of(part.url)
@@ -100,7 +100,7 @@ def _block(part: Part) -> JsonObject:
     return _text(named(part) if named(part).strip() else _BEGIN)
 
 
-def _source(part: Part, media: tuple[str, str] | None) -> JsonObject:
+def _source(part: ContentPart, media: tuple[str, str] | None) -> JsonObject:
     if media is None:
         return {"type": "url", "url": part.url}
     return {"type": "base64", "media_type": media[0], "data": media[1]}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ledger.events import JsonObject
-from ledger.messages.parts import Part, media_of, named, parts_of
+from ledger.messages.parts import ContentPart, media_of, named, parts_of
 from ledger.messages.turns import Turn, turns_of
 from projections.rendering import ShownMessage
 
@@ -33,7 +33,7 @@ def _content_of_item(turn: Turn) -> object:
     return item.get("content") if isinstance(item, dict) else None
 
 
-def _chat_part(part: Part) -> JsonObject:
+def _chat_part(part: ContentPart) -> JsonObject:
     if part.raw["type"] in _OWN:
         return {key: value for key, value in part.raw.items() if key != "cache_control"}
     if part.kind == "image":

@@ -9,7 +9,7 @@ _DATA_URL: Final = re.compile(r"data:([^;,]*)[^,]*;base64,(.*)\Z", re.DOTALL)
 _PDF: Final = "application/pdf"
 
 
-class Part(NamedTuple):
+class ContentPart(NamedTuple):
     """A part: its text, or a medium that is at *url*, which may be a ``data:`` URL; *raw* as it was given."""
 
     raw: JsonObject
@@ -19,7 +19,7 @@ class Part(NamedTuple):
     name: str | None = None
 
 
-def parts_of(content: Any) -> list[Part]:
+def parts_of(content: Any) -> list[ContentPart]:
     """Return the parts of a message's content, of whatever shape; none if it is no list."""
     return [_part(raw) for raw in content if isinstance(raw, dict)] if isinstance(content, list) else []
 
@@ -30,16 +30,16 @@ def media_of(url: str) -> tuple[str, str] | None:
     return (found[1] or "application/octet-stream", found[2]) if found else None
 
 
-def named(part: Part) -> str:
+def named(part: ContentPart) -> str:
     """Return what stands for a part where it cannot be shown: its type."""
     return part.text or f"[{part.raw.get('type')}]"
 
 
-def _part(raw: JsonObject) -> Part:
+def _part(raw: JsonObject) -> ContentPart:
     kind = raw.get("type")
     match kind:
         case "text" | "input_text" | "output_text":
-            return Part(raw, "text", str(raw.get("text", "")))
+            return ContentPart(raw, "text", str(raw.get("text", "")))
         case "image_url" | "input_image":
             return _medium(raw, "image", raw.get("image_url"))
         case "input_audio":
@@ -51,39 +51,39 @@ def _part(raw: JsonObject) -> Part:
         case "image" | "document":
             return _source(raw, "image" if kind == "image" else "file", raw.get("source"))
         case _:
-            return Part(raw, "other")
+            return ContentPart(raw, "other")
 
 
-def _medium(raw: JsonObject, kind: str, url: Any, name: Any = None) -> Part:
+def _medium(raw: JsonObject, kind: str, url: Any, name: Any = None) -> ContentPart:
     if isinstance(url, dict):
         url = url.get("url")
     if not isinstance(url, str):
-        return Part(raw, "other")
-    return Part(raw, kind, "", url, name if isinstance(name, str) else None)
+        return ContentPart(raw, "other")
+    return ContentPart(raw, kind, "", url, name if isinstance(name, str) else None)
 
 
-def _audio(raw: JsonObject, audio: Any) -> Part:
+def _audio(raw: JsonObject, audio: Any) -> ContentPart:
     if not isinstance(audio, dict):
-        return Part(raw, "other")
+        return ContentPart(raw, "other")
     return _medium(raw, "audio", f"data:audio/{audio.get('format')};base64,{audio.get('data')}")
 
 
-def _file(raw: JsonObject, file: Any) -> Part:
+def _file(raw: JsonObject, file: Any) -> ContentPart:
     if not isinstance(file, dict):
-        return Part(raw, "other")
+        return ContentPart(raw, "other")
     data = file.get("file_data")
     if isinstance(data, str) and not data.startswith("data:"):
         data = f"data:{_PDF};base64,{data}"
     return _medium(raw, "file", data or file.get("file_url"), file.get("filename"))
 
 
-def _source(raw: JsonObject, kind: str, source: Any) -> Part:
+def _source(raw: JsonObject, kind: str, source: Any) -> ContentPart:
     match source:
         case {"type": "base64", "media_type": str(media), "data": str(data)}:
             return _medium(raw, kind, f"data:{media};base64,{data}", raw.get("title"))
         case {"type": "url", "url": str(url)}:
             return _medium(raw, kind, url, raw.get("title"))
         case {"type": "text", "data": str(text)}:
-            return Part(raw, "text", text)
+            return ContentPart(raw, "text", text)
         case _:
-            return Part(raw, "other")
+            return ContentPart(raw, "other")

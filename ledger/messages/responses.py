@@ -5,8 +5,8 @@ from typing import Final
 
 from ledger.canonical import canonical_json
 from ledger.events import JsonObject
-from ledger.messages.parts import Part, media_of, named, parts_of
-from ledger.messages.turns import Call, Turn, data_of, instructions_of, turns_of
+from ledger.messages.parts import ContentPart, media_of, named, parts_of
+from ledger.messages.turns import AnsweredCall, Turn, data_of, instructions_of, turns_of
 from projections.rendering import ShownMessage
 
 _OWN: Final = frozenset({"input_text", "input_image", "input_file"})
@@ -43,7 +43,7 @@ def _message(turn: Turn) -> JsonObject:
     return {"role": turn.role, "content": [_responses_part(part) for part in parts] or turn.text}
 
 
-def _call(call: Call, data: JsonObject, kinds: dict[str, str]) -> Iterator[JsonObject]:
+def _call(call: AnsweredCall, data: JsonObject, kinds: dict[str, str]) -> Iterator[JsonObject]:
     item = data.get("item")
     if item is not None and item.get("call_id") == call.call_id:
         yield from data.get("reasoning", ())
@@ -62,7 +62,7 @@ def _result(turn: Turn, kinds: Mapping[str, str]) -> JsonObject:
     return {"type": kind, "call_id": turn.call_id, "output": output or turn.text}
 
 
-def _responses_part(part: Part) -> JsonObject:
+def _responses_part(part: ContentPart) -> JsonObject:
     if part.raw["type"] in _OWN:
         return part.raw
     if part.kind == "image":

@@ -9,7 +9,7 @@ from projections.entries import Entry
 from projections.rendering import ShownMessage
 
 
-class Call(NamedTuple):
+class AnsweredCall(NamedTuple):
     """A tool call that has its result."""
 
     call_id: str
@@ -25,7 +25,7 @@ class Turn(NamedTuple):
     text: str
     data: JsonObject
     entry: Entry | None = None
-    calls: tuple[Call, ...] = ()
+    calls: tuple[AnsweredCall, ...] = ()
     call_id: str = ""
 
 
@@ -35,7 +35,7 @@ def turns_of(shown: Iterable[ShownMessage], attachments: Mapping[str, bytes]) ->
     for message, sources in shown:
         asked = message.get("tool_calls") or ()
         calls = tuple(
-            Call(call["id"], call["function"]["name"], entry.arguments, entry)
+            AnsweredCall(call["id"], call["function"]["name"], entry.arguments, entry)
             for call, entry in zip(asked, sources[len(sources) - len(asked) :], strict=True)
             if isinstance(entry, Entry)
         )

@@ -71,6 +71,7 @@ async def test_random_windows_are_requests_that_providers_take(seed: int) -> Non
         _CHAT.validate_python(chat["messages"])
         _INPUT.validate_python(responses["input"])
         _ANTHROPIC.validate_python(anthropic["messages"])
+        assert "file" not in anthropic.get("system", "") + responses.get("instructions", ""), "a stranger's text"
         said = str(anthropic)
         assert all(entry.content.strip() in said or entry.kind == "tool_call" for entry in context.entries)
 

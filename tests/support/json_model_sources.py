@@ -210,6 +210,7 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
         {
             "session_id": NAMED,
             "hidden": "counts what the limit leaves out",
+            "request": "the library has `as_openai()`, `as_responses()` and `as_anthropic()`",
             "window": FLAT,
             "config": "`GET .../config`",
             "recorded": "the service records no context",
