@@ -19,6 +19,7 @@ from ledger.importers import (
     openai_chat,
     openai_responses,
     openhands,
+    otlp,
     sharegpt,
     swe_agent,
 )
@@ -49,6 +50,7 @@ IMPORTERS: tuple[Importer, ...] = (
     claude_code.IMPORTER,
     codex.IMPORTER,
     gemini_cli.IMPORTER,
+    otlp.IMPORTER,
     openhands.IMPORTER,
     swe_agent.IMPORTER,
     bfcl_memory.IMPORTER,

@@ -30,7 +30,8 @@ _TOO_LARGE: Final = (
     f"a JSON document must have at most {TRANSCRIPT.size:,} bytes; write one message or conversation a line"
 )
 EMPTY: Final = "[empty message]"
-_IMPORTED: Final = "imp-"
+#: How the ids of entries begin that an import made.
+IMPORTED: Final = "imp-"
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -339,12 +340,12 @@ def _within_limits(raw: JsonObject, extra: JsonObject) -> JsonObject:
 def _named(session: str, number: int, part: int, draft: EntryDraft) -> EntryDraft:
     place = canonical_json([session, number, part])
     content = canonical_json(msgspec.structs.replace(draft, entry_id=None))
-    return msgspec.structs.replace(draft, entry_id=f"{_IMPORTED}{sha256(place + content).hexdigest()[:28]}")
+    return msgspec.structs.replace(draft, entry_id=f"{IMPORTED}{sha256(place + content).hexdigest()[:28]}")
 
 
 def is_imported(entry_id: str) -> bool:
     """Tell whether *entry_id* was made by an import."""
-    return entry_id.startswith(_IMPORTED)
+    return entry_id.startswith(IMPORTED)
 
 
 def _part_type(part: Any) -> str:

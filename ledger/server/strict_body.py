@@ -53,7 +53,7 @@ async def read_body(request: Request, *, media_types: frozenset[str]) -> bytes:
     """
     if _header(request, b"content-encoding", "identity").strip().lower() != "identity":
         raise InvalidInput("unsupported_encoding", "send the body uncompressed", field="content-encoding")
-    body = await _whole(request)
+    body = await raw_body(request)
     if body and media_type_of(request) not in media_types:
         wanted = " or ".join(sorted(media_types))
         raise InvalidInput("unsupported_media_type", f"send {wanted}", field="content-type")
@@ -68,8 +68,8 @@ def _header(request: Request, name: bytes, otherwise: str = "") -> str:
     return otherwise
 
 
-async def _whole(request: Request) -> bytes:
-    """Return the body; without the buffers and generators of `Request.body`, which most requests do not need."""
+async def raw_body(request: Request) -> bytes:
+    """Return the body as it was sent; without the buffers of `Request.body`, which most requests do not need."""
     parts = []
     while True:
         message = await request.receive()

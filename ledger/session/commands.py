@@ -13,6 +13,7 @@ from ledger.events import (
     EntriesExtracted,
     EntriesIndexed,
     EntryAdded,
+    EntryRemoved,
     Extraction,
     ForkedFrom,
     ImportedFrom,
@@ -231,6 +232,12 @@ class Keep(msgspec.Struct, frozen=True):
     events: tuple[KeptSet | KeptRemoved, ...]
 
 
+class HideAdded(msgspec.Struct, frozen=True):
+    """Take entries out of the window that the same write adds, at the versions in the events."""
+
+    removed: tuple[EntryRemoved, ...]
+
+
 class RecordContext(msgspec.Struct, frozen=True):
     """Record what a model was shown; it may have been rendered from an older state."""
 
@@ -251,6 +258,7 @@ Command: TypeAlias = (
     | RestoreState
     | RecordContext
     | Keep
+    | HideAdded
     | RestoreSession
     | ChangeData
     | SetExpiry

@@ -32,6 +32,7 @@ from ledger.session.commands import (
     CompleteCompaction,
     EditEntry,
     FailCompaction,
+    HideAdded,
     Keep,
     MarkExtracted,
     MarkIndexed,
@@ -99,6 +100,7 @@ def decide(state: SessionState, command: Command) -> list[Event]:
 def _decide_beside_window(
     state: SessionState,
     command: Keep
+    | HideAdded
     | RecordContext
     | RestoreSession
     | ChangeData
@@ -111,6 +113,8 @@ def _decide_beside_window(
     match command:
         case Keep(events=events):
             return list(events)
+        case HideAdded(removed=hidden):
+            return list(hidden)
         case RecordContext(rendered=rendered):
             return [rendered]
         case RestoreSession(write_id=write_id):

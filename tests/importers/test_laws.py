@@ -53,7 +53,8 @@ each_case = pytest.mark.parametrize("case", CASES, ids=IDS)
 
 
 def test_every_importer_of_the_registry_has_a_sample() -> None:
-    assert {case.format for case in CASES} == {importer.name for importer in IMPORTERS}
+    whole = {"otlp"}  # its calls repeat their messages: test_otlp_files.py
+    assert {case.format for case in CASES} | whole == {importer.name for importer in IMPORTERS}
 
 
 @each_case

@@ -1,4 +1,4 @@
-"""Blocks of Anthropic messages are read as what they are, also where a file begins like OpenAI chat (adapters IN-11)."""
+"""Blocks of Anthropic messages are read as what they are, also if a file begins like OpenAI chat (adapters IN-11)."""
 
 import json
 

@@ -9,6 +9,7 @@ from ledger.server.native import (
     forks,
     me,
     messages,
+    otlp,
     presets,
     records,
     reports,
@@ -49,4 +50,5 @@ router = together(
     search.router,
     records.router,
     me.router,
+    otlp.router,
 )

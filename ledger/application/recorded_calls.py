@@ -1,0 +1,181 @@
+"""Record calls of models as they are reported, in any order and any number of times. Source: adapters IN-3, IN-13."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from ledger.application.forks import fork
+from ledger.application.handle import NamespaceHandle
+from ledger.application.session_start import new_entry, opening_commands, starts_life
+from ledger.application.transcript import read_transcript
+from ledger.application.writes import Decision, DecisionFor
+from ledger.errors import SessionExists, Unavailable
+from ledger.events import EntryRemoved, JsonObject
+from ledger.ids import Stream
+from ledger.importers.base import is_imported
+from ledger.importers.model_calls import ModelCall, kept_whole
+from ledger.importers.prefix import SharedBranch, branch_name, place
+from ledger.importers.steps import hidden
+from ledger.session.commands import AddEntries, HideAdded
+from ledger.session.drafts import draft_entry
+from ledger.session.state import SessionState
+
+#: How often another writer may change the branches of a session meanwhile.
+_ATTEMPTS: Final = 50
+_PAGE: Final = 64
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """What a branch has of a call; the version of the last entry that it shares; whether the call is now in it."""
+
+    branch: SharedBranch
+    version: int = 0
+    exists: bool = True
+    done: bool = False
+
+
+async def record_call(handle: NamespaceHandle, call: ModelCall) -> None:
+    """Add what is new of *call* to its session, or to a fork of it; a call that is recorded already changes nothing.
+
+    Raises:
+        InvalidInput: an entry is over a limit; nothing of the call was written.
+        NotPermitted: it has instructions of the system, which the caller may not write.
+        Unavailable: the database could not be reached, or other writers kept coming first.
+    """
+    if not call.ids:
+        await _record_beside(handle, call)
+        return
+    for _ in range(_ATTEMPTS):
+        found: list[_Found] = []
+        while True:
+            one = await _recorded(handle, call, len(found), begins=not found)
+            if one.done:
+                return
+            if not one.exists:
+                break
+            found.append(one)
+        if call.of_agent:  # it repeats what its calls of models show
+            await _record_beside(handle, call)
+            return
+        if await _branched(handle, call, found):
+            return
+    raise Unavailable("other writers kept changing the branches of a session; try again")
+
+
+async def _branched(handle: NamespaceHandle, call: ModelCall, found: Sequence[_Found]) -> bool:
+    """Begin a branch for *call*; return whether it is recorded, or is to be tried again."""
+    goes = place(len(call.ids), [one.branch for one in found])
+    if goes.branch is None:
+        return (await _recorded(handle, call, len(found), begins=True)).done
+    parent, name = branch_name(call.session_id, goes.branch), branch_name(call.session_id, len(found))
+    try:
+        await fork(handle, parent, name, version=found[goes.branch].version)
+    except SessionExists:
+        return False  # another writer's branch, which this call may belong to
+    return (await _recorded(handle, call, len(found), begins=False)).done
+
+
+async def _recorded(handle: NamespaceHandle, call: ModelCall, number: int, *, begins: bool) -> _Found:
+    """Write what branch *number* lacks of *call*, if it ends where the call goes on, or does not exist and *begins*."""
+    stream = handle.stream(branch_name(call.session_id, number), None)
+
+    async def decision_for(state: SessionState) -> "Decision[_Found]":
+        if starts_life(handle, state) and not begins:
+            return Decision([], _Found(SharedBranch(0, ends=True), exists=False))
+        found = await _shared(handle, stream, state, call)
+        if not found.done:
+            return Decision([], found)
+        new, beside = list(call.entries[found.branch.shared :]), [*call.besides, call.record]
+        if found.branch.shared:
+            beside = [*map(hidden, call.instructions), *beside]
+        else:
+            new = [*call.instructions, *new]
+        return await _decision(handle, stream, state, new, beside, found)
+
+    return await _written(handle, stream, decision_for)
+
+
+async def _record_beside(handle: NamespaceHandle, call: ModelCall) -> None:
+    """Write the record of *call*, with its messages, as a hidden entry."""
+    stream = handle.stream(call.session_id, None)
+
+    async def decision_for(state: SessionState) -> "Decision[_Found]":
+        found = _Found(SharedBranch(0, ends=False), done=True)
+        return await _decision(handle, stream, state, [], [kept_whole(call)], found)
+
+    await _written(handle, stream, decision_for)
+
+
+async def _written(handle: NamespaceHandle, stream: Stream, decision_for: DecisionFor[_Found]) -> _Found:
+    _, found = await handle.services.commands.write_with_note(stream, decision_for, actor=handle.actor)
+    assert found is not None, "there is no idempotency key"
+    return found
+
+
+async def _shared(handle: NamespaceHandle, stream: Stream, state: SessionState, call: ModelCall) -> _Found:
+    """Return what the session has of *call*, which is done there if the session has no other entry after that."""
+    shared, version = 0, 0
+    if not starts_life(handle, state):
+        for until in range(len(call.ids), 0, -_PAGE):  # all ids before one that is known are known, too
+            page = call.ids[max(0, until - _PAGE) : until]
+            known = await _versions(handle, stream, state, page)
+            if known:
+                last = max(place for place, entry_id in enumerate(page) if entry_id in known)
+                shared, version = until - len(page) + last + 1, known[page[last]]
+                break
+    ends = shared == len(call.ids) or await _ends(handle, stream, state, call.ids[:shared])
+    return _Found(SharedBranch(shared, ends=ends), version, done=ends)
+
+
+async def _ends(handle: NamespaceHandle, stream: Stream, state: SessionState, ids: Sequence[str]) -> bool:
+    """Tell whether the newest entry of a call in the session is the last of *ids*."""
+    if starts_life(handle, state):
+        return True
+    last: int | None = _PAGE
+    while True:
+        entries = await read_transcript(handle, stream, state, last=last)
+        newest = next((entry.entry_id for entry in reversed(entries) if is_imported(entry.entry_id)), None)
+        if newest is not None or last is None or len(entries) < last:
+            return newest is None or newest in ids
+        last = None
+
+
+async def _versions(handle: NamespaceHandle, stream: Stream, state: SessionState, ids: Sequence[str]) -> dict[str, int]:
+    """Return the version of each entry with one of *ids* that was added since the session was cleared."""
+    found = await handle.services.store.events.find_items(stream, ids)
+    since = {
+        entry_id: [version for version in versions if state.cleared_version < version <= state.version]
+        for entry_id, versions in found.items()
+    }
+    return {entry_id: versions[0] for entry_id, versions in since.items() if versions}
+
+
+async def _decision(
+    handle: NamespaceHandle,
+    stream: Stream,
+    state: SessionState,
+    shown: Sequence[JsonObject],
+    beside: Sequence[JsonObject],
+    note: _Found,
+) -> "Decision[_Found]":
+    """Return the commands that add *shown* and those *beside*, which the window hides, unless they are stored."""
+    known = await _versions(handle, stream, state, [str(entry["entry_id"]) for entry in (*shown, *beside)])
+    shown, beside = ([entry for entry in each if entry["entry_id"] not in known] for each in (shown, beside))
+    drafts = [draft_entry(entry) for entry in (*shown, *beside)]
+    if not drafts:
+        return Decision([], note)
+    if any(draft.role == "system" for draft in drafts):
+        handle.rights.check_system()
+    new_life = starts_life(handle, state)
+    opening = opening_commands(handle, stream, state)
+    write_id = handle.services.clock.ulid()
+    tokenizer = (handle.services.config if new_life else state.config).tokenizer
+    entries = [new_entry(handle, draft, write_id, tokenizer) for draft in drafts]
+    first = state.version + len(opening) + 1
+    removed = tuple(
+        EntryRemoved(write_id=write_id, entry_id=entry.entry_id, entry_version=first + place, tokens=entry.tokens)
+        for place, entry in enumerate(entries)
+        if place >= len(shown)
+    )
+    return Decision([*opening, AddEntries(tuple(entries)), HideAdded(removed)], note, exact=True)

@@ -1,0 +1,229 @@
+"""Calls of models in the semantic conventions of OpenTelemetry for generative AI. Source: adapters IN-7."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from hashlib import sha256
+from itertools import takewhile
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from ledger.canonical import canonical_json
+from ledger.errors import InvalidInput
+from ledger.events import JsonObject
+from ledger.importers.base import arguments_of, session_name
+from ledger.importers.message_parts import PartEntry, entries_of_messages
+from ledger.importers.otlp_records import TelemetryRecord
+from ledger.importers.prefix import chained_ids
+from ledger.importers.steps import hidden
+from ledger.strict_json import TRANSCRIPT, parse
+
+_INSTRUCTIONS: Final = "gen_ai.system_instructions"
+_INPUT: Final = "gen_ai.input.messages"
+_OUTPUT: Final = "gen_ai.output.messages"
+_CONTENT: Final = (_INSTRUCTIONS, _INPUT, _OUTPUT)
+_CONVERSATION: Final = "gen_ai.conversation.id"
+_TOOL: Final = "execute_tool"
+_AGENTS: Final = frozenset({"invoke_agent", "invoke_workflow", "create_agent"})
+_TOOL_CONTENT: Final = ("gen_ai.tool.call.arguments", "gen_ai.tool.call.result")
+_MODEL: Final = ("gen_ai.response.model", "gen_ai.request.model")
+
+#: Whether the messages of a call could be read: ``none`` were captured, or those that are there are no JSON.
+Content: TypeAlias = Literal["read", "none", "unreadable"]
+
+
+class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A span or log record about a model: the entries it shows, in order, with *ids* that name all before them.
+
+    *instructions* of the system may change with every call, so they do not count. *besides* are hidden entries:
+    reasoning, which not every later call repeats. *record* is that of the span itself.
+    """
+
+    session_id: str
+    content: Content
+    record: JsonObject
+    entries: tuple[JsonObject, ...] = ()
+    ids: tuple[str, ...] = ()
+    instructions: tuple[JsonObject, ...] = ()
+    besides: tuple[JsonObject, ...] = ()
+    of_agent: bool = False
+    of_tool: bool = False
+    is_log: bool = False
+    moment: datetime | None = None
+
+    @property
+    def record_id(self) -> str:
+        """The id of the record of the span."""
+        return str(self.record["entry_id"])
+
+
+def calls_of(found: Iterable[TelemetryRecord]) -> Iterator[ModelCall]:
+    """Yield the calls among *found*, by their ends; those of an agent after those that it consists of.
+
+    A span that names no conversation belongs to the one that another span of its trace names, or to its trace.
+    """
+    about = [record for record in found if record.operation is not None]
+    names: dict[str, str] = {}
+    for record in about:
+        named = record.attributes.get(_CONVERSATION)
+        if isinstance(named, str) and named and record.trace_id:
+            names.setdefault(record.trace_id, named)
+    calls = [_call(record, names) for record in about]
+    latest = max((call.moment for call in calls if call.moment), default=None)
+    yield from sorted(calls, key=lambda call: (call.of_agent, call.moment or latest or 0))
+
+
+def _call(record: TelemetryRecord, names: Mapping[str, str]) -> ModelCall:
+    attributes, operation = record.attributes, record.operation or ""
+    named = attributes.get(_CONVERSATION)
+    session = named if isinstance(named, str) and named else names.get(record.trace_id) or record.trace_id
+    base: JsonObject = {
+        "session_id": session_name(session or "opentelemetry"),
+        "of_agent": operation in _AGENTS,
+        "of_tool": operation == _TOOL,
+        "is_log": record.is_log,
+        "moment": record.ended_at,
+    }
+    if operation == _TOOL:
+        has_content = any(attributes.get(name) is not None for name in _TOOL_CONTENT)
+        return ModelCall(**base, content="read" if has_content else "none", record=_tool_record(record))
+    if all(attributes.get(name) is None for name in _CONTENT):
+        return ModelCall(**base, content="none", record=_record(record, operation))
+    try:
+        instructions, before, after = (_messages(attributes.get(name)) for name in _CONTENT)
+        parts = [
+            *entries_of_messages([{"role": "system", "parts": instructions}] if instructions else []),
+            *entries_of_messages(before),
+        ]
+        told = list(takewhile(lambda part: part.entry.get("role") == "system", parts))
+        parts = parts[len(told) :]
+        answers = list(entries_of_messages(after))
+    except (InvalidInput, AttributeError, KeyError, TypeError, ValueError):
+        return ModelCall(**base, content="unreadable", record=_record(record, operation, whole=True))
+    marks = _marks(record)
+    shown = [part for part in (*parts, *answers) if part.identity is not None]
+    ids = chained_ids(part.identity for part in shown)
+    first = sum(part.identity is not None for part in parts)
+    usage = _usage(attributes)
+    entries = [_marked(part, marks, usage if at == first else {}, record.ended_at) for at, part in enumerate(shown)]
+    return ModelCall(
+        **base,
+        content="read",
+        record=_record(record, operation),
+        entries=tuple({**entry, "entry_id": own} for entry, own in zip(entries, ids, strict=True)),
+        ids=tuple(ids),
+        instructions=tuple(_instruction(part, marks, record.ended_at) for part in told),
+        besides=tuple(_beside(parts, answers, marks, record.ended_at)),
+    )
+
+
+def _messages(value: Any) -> list[Any]:
+    """Return a list of messages, which may be JSON in a text.
+
+    Raises:
+        InvalidInput, TypeError: it is none.
+    """
+    if value is None:
+        return []
+    found = parse(value.encode(), TRANSCRIPT) if isinstance(value, str) else value
+    if not isinstance(found, list):
+        raise TypeError
+    return found
+
+
+def _instruction(part: PartEntry, marks: JsonObject, moment: datetime | None) -> JsonObject:
+    digest = sha256(canonical_json(part.identity or part.entry)).hexdigest()[:28]
+    return {**_marked(part, marks, {}, moment), "entry_id": f"otel-{digest}"}
+
+
+def _beside(
+    parts: Iterable[PartEntry], answers: Iterable[PartEntry], marks: JsonObject, moment: datetime | None
+) -> Iterator[JsonObject]:
+    """Yield what a later call may leave out, such as reasoning, as hidden entries."""
+    for part in (*parts, *answers):
+        if part.identity is None:
+            digest = sha256(canonical_json([marks, part.entry])).hexdigest()[:28]
+            yield {**hidden(_marked(part, marks, {}, moment)), "entry_id": f"otel-{digest}"}
+
+
+def _marked(part: PartEntry, marks: JsonObject, usage: JsonObject, moment: datetime | None) -> JsonObject:
+    metadata = {**(part.entry.get("metadata") or {}), **marks, **usage}
+    return {**part.entry, "metadata": metadata or None, "created_at": moment}
+
+
+def _marks(record: TelemetryRecord) -> JsonObject:
+    return {name: text for name, text in (("trace_id", record.trace_id), ("span_id", record.span_id)) if text}
+
+
+def _usage(attributes: JsonObject) -> JsonObject:
+    """Return model, usage and the ends of the answers, as far as they are known."""
+    usage = {
+        name.removeprefix("gen_ai.usage."): value
+        for name, value in attributes.items()
+        if name.startswith("gen_ai.usage.")
+    }
+    found = {
+        "model": next((attributes[name] for name in _MODEL if attributes.get(name)), None),
+        "usage": usage or None,
+        "response_id": attributes.get("gen_ai.response.id"),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _record(record: TelemetryRecord, operation: str, *, whole: bool = False) -> JsonObject:
+    """Return the hidden entry of the span itself; *whole* with the messages as they came."""
+    kept = {name: value for name, value in record.attributes.items() if whole or name not in _CONTENT}
+    found = _usage(record.attributes)
+    raw: JsonObject = {
+        "kind": "context",
+        "content": f"[{operation} {found.get('model') or record.name}]",
+        "entry_id": _record_id(record),
+        "created_at": record.ended_at,
+        "data": {"name": record.name, "attributes": kept, **_about(record)},
+        "metadata": {**_marks(record), **found},
+    }
+    return hidden(raw, f"{operation} {'log' if record.is_log else 'span'}")
+
+
+def _tool_record(record: TelemetryRecord) -> JsonObject:
+    """Return the hidden entry of a tool that ran; the next call of the model shows its result in place."""
+    attributes = record.attributes
+    call_id = attributes.get("gen_ai.tool.call.id")
+    arguments, _ = arguments_of(attributes.get("gen_ai.tool.call.arguments"))
+    result = attributes.get("gen_ai.tool.call.result")
+    kept = {name: value for name, value in attributes.items() if name not in _TOOL_CONTENT}
+    raw: JsonObject = {
+        "kind": "tool_result",
+        "tool_name": str(attributes.get("gen_ai.tool.name") or record.name or "unknown"),
+        "tool_call_id": call_id if isinstance(call_id, str) else None,
+        "tool_status": "error" if record.failed or attributes.get("error.type") else "ok",
+        "content": result,
+        "entry_id": _record_id(record),
+        "created_at": record.ended_at,
+        "data": {"name": record.name, "arguments": arguments, "attributes": kept, **_about(record)},
+        "metadata": _marks(record),
+    }
+    return hidden(raw, f"{_TOOL} span")
+
+
+def _record_id(record: TelemetryRecord) -> str:
+    """Return the id of a span or, without one, a digest of what it says."""
+    if record.trace_id and record.span_id:
+        return f"otel-{record.trace_id}-{record.span_id}"
+    return f"otel-{sha256(canonical_json(record)).hexdigest()[:28]}"
+
+
+def _about(record: TelemetryRecord) -> JsonObject:
+    """Return times, resource and all other fields of *record*."""
+    times = {"began_at": record.began_at, "ended_at": record.ended_at}
+    found = {name: value.isoformat() for name, value in times.items() if value is not None}
+    return {**found, **{name: value for name in ("resource", "others") if (value := getattr(record, name))}}
+
+
+def kept_whole(call: ModelCall) -> JsonObject:
+    """Return the record of a call that no branch shows, with all its entries in its data."""
+    shown = [
+        {name: value for name, value in entry.items() if name not in {"entry_id", "created_at", "metadata"}}
+        for entry in (*call.instructions, *call.entries)
+    ]
+    return {**call.record, "data": {**call.record["data"], "messages": shown}} if shown else call.record

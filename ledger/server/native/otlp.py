@@ -1,0 +1,77 @@
+"""Take in what agents export over OTLP/HTTP: the messages of model calls in traces and logs.
+
+Source: adapters IN-13.
+"""
+
+import logging
+from collections import Counter
+from typing import Any, Final
+
+from fastapi import Request
+from starlette.responses import Response
+
+from ledger.application.handle import NamespaceHandle
+from ledger.application.recorded_calls import record_call
+from ledger.errors import InvalidInput, NotPermitted
+from ledger.importers.model_calls import ModelCall, calls_of
+from ledger.server.callers import WriteCaller
+from ledger.server.dependencies import HandleOf, ServiceOf
+from ledger.server.otlp_bodies import Signal, otlp_answer, read_otlp
+from ledger.server.routes import native_router
+
+router = native_router(prefix="/v1/otlp/v1", tags=["opentelemetry"])
+log = logging.getLogger("ledger.otlp")
+
+_BODY: Final[dict[str, Any]] = {
+    "requestBody": {
+        "required": True,
+        "content": {name: {} for name in ("application/x-protobuf", "application/json")},
+    }
+}
+_CAPTURE: Final = (
+    "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY and "
+    "OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental where the agent runs"
+)
+_WHY: Final = {
+    "none": f"{{}} calls of models without content; {_CAPTURE}",
+    "unreadable": "{} calls of models whose messages are no JSON, stored as they came; raise the limits of the SDK",
+    "refused": "{} calls of models over a limit of an entry",
+    "not_permitted": "{} calls of models with system instructions; give the token of the exporter the scope system",
+}
+
+
+@router.post("/traces", openapi_extra=_BODY, response_class=Response, operation_id="otlp_traces")
+async def traces(request: Request, caller: WriteCaller, handle: HandleOf, service: ServiceOf) -> Response:
+    """Store the model calls among the spans of an OTLP request, each once; answered when they are durable."""
+    return await _taken(request, handle, "traces", service.settings.max_body_bytes)
+
+
+@router.post("/logs", openapi_extra=_BODY, response_class=Response, operation_id="otlp_logs")
+async def logs(request: Request, caller: WriteCaller, handle: HandleOf, service: ServiceOf) -> Response:
+    """Store the model calls among the log records of an OTLP request, each once; answered when they are durable."""
+    return await _taken(request, handle, "logs", service.settings.max_body_bytes)
+
+
+async def _taken(request: Request, handle: NamespaceHandle, signal: Signal, most_bytes: int) -> Response:
+    sent = await read_otlp(request, signal, most_bytes=most_bytes)
+    outcomes: Counter[str] = Counter()
+    for call in calls_of(sent.records):
+        outcomes[await _outcome(handle, call)] += 1
+    counts = {name: number for name, number in outcomes.items() if name != "read"}
+    if counts:
+        log.warning("OTLP records not stored as messages", extra={"fields": counts})
+    message = "; ".join(_WHY[name].format(number) for name, number in sorted(counts.items()))
+    return otlp_answer(sent.media_type, signal, outcomes["refused"] + outcomes["not_permitted"], message)
+
+
+async def _outcome(handle: NamespaceHandle, call: ModelCall) -> str:
+    """Record *call* and return its content, or why it was not recorded."""
+    if call.content == "none":
+        return "none"
+    try:
+        await record_call(handle, call)
+    except InvalidInput:
+        return "refused"
+    except NotPermitted:
+        return "not_permitted"
+    return call.content
