@@ -30,7 +30,7 @@ def detects(found: Sequence[Document]) -> bool:
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return False
     if isinstance(value.get("sessionId"), str):
-        return "projectHash" not in value
+        return not {"projectHash", "traceId"} & value.keys()
     return (value["type"] == "summary" and "leafUuid" in value) or value["type"] == "file-history-snapshot"
 
 

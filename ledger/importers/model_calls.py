@@ -1,6 +1,6 @@
 """Calls of models in the semantic conventions of OpenTelemetry for generative AI. Source: adapters IN-7."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from itertools import takewhile
@@ -95,25 +95,38 @@ def _call(record: TelemetryRecord, names: Mapping[str, str]) -> ModelCall:
             *entries_of_messages([{"role": "system", "parts": instructions}] if instructions else []),
             *entries_of_messages(before),
         ]
-        told = list(takewhile(lambda part: part.entry.get("role") == "system", parts))
-        parts = parts[len(told) :]
         answers = list(entries_of_messages(after))
     except (InvalidInput, AttributeError, KeyError, TypeError, ValueError):
         return ModelCall(**base, content="unreadable", record=_record(record, operation, whole=True))
-    marks = _marks(record)
+    return read_call(base, parts, answers, _record(record, operation), _marks(record), _usage(record.attributes))
+
+
+def read_call(
+    base: JsonObject,
+    before: Sequence[PartEntry],
+    answers: Sequence[PartEntry],
+    record: JsonObject,
+    marks: JsonObject,
+    usage: JsonObject,
+) -> ModelCall:
+    """Return the call with what was said *before* it and its *answers*; *base* has its session and its moment.
+
+    *marks* go into the metadata of every entry, *usage* into that of the first answer.
+    """
+    told = list(takewhile(lambda part: part.entry.get("role") == "system", before))
+    parts, moment = before[len(told) :], base["moment"]
     shown = [part for part in (*parts, *answers) if part.identity is not None]
     ids = chained_ids(part.identity for part in shown)
     first = sum(part.identity is not None for part in parts)
-    usage = _usage(attributes)
-    entries = [_marked(part, marks, usage if at == first else {}, record.ended_at) for at, part in enumerate(shown)]
+    entries = [_marked(part, marks, usage if at == first else {}, moment) for at, part in enumerate(shown)]
     return ModelCall(
         **base,
         content="read",
-        record=_record(record, operation),
+        record=record,
         entries=tuple({**entry, "entry_id": own} for entry, own in zip(entries, ids, strict=True)),
         ids=tuple(ids),
-        instructions=tuple(_instruction(part, marks, record.ended_at) for part in told),
-        besides=tuple(_beside(parts, answers, marks, record.ended_at)),
+        instructions=tuple(_instruction(part, marks, moment) for part in told),
+        besides=tuple(_beside(parts, answers, marks, moment)),
     )
 
 

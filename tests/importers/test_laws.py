@@ -53,7 +53,8 @@ each_case = pytest.mark.parametrize("case", CASES, ids=IDS)
 
 
 def test_every_importer_of_the_registry_has_a_sample() -> None:
-    whole = {"otlp"}  # its calls repeat their messages: test_otlp_files.py
+    # their calls repeat their messages: test_otlp_files.py, test_traced_runs.py
+    whole = {"otlp", "langsmith", "langfuse"}
     assert {case.format for case in CASES} | whole == {importer.name for importer in IMPORTERS}
 
 

@@ -60,6 +60,7 @@ PLACES: Final = {
     "ledger/importers/blocks.py": "the same",
     "ledger/importers/openai_responses.py": "the same",
     "ledger/importers/response_items.py": "the same",
+    "ledger/importers/run_messages.py": "the same",
     "ledger/importers/sharegpt.py": "the same",
     "ledger/importers/gemini_cli.py": "the same",
     "ledger/importers/openai_chat.py": "the same",

@@ -1,0 +1,101 @@
+"""Observations and traces of Langfuse, as its export or API gives them. Source: adapters IN-9."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from ledger.errors import ImportRefused
+from ledger.events import JsonObject
+from ledger.importers.base import ConversationReader, Document, Importer, moment, session_name, shaped
+from ledger.importers.call_histories import conversations_of
+from ledger.importers.model_calls import ModelCall, read_call
+from ledger.importers.run_messages import beside_messages, messages_in, part_entries
+from ledger.importers.steps import hidden
+
+FORMAT: Final = "langfuse"
+_TYPES: Final = frozenset(
+    {"GENERATION", "SPAN", "EVENT", "TOOL", "AGENT", "CHAIN", "RETRIEVER", "EMBEDDING", "EVALUATOR", "GUARDRAIL"}
+)
+
+
+def detects(found: Sequence[Document]) -> bool:
+    """Tell whether the first document is an observation, a trace with observations, or a list or page of either."""
+    first = next(iter(_listed(found[0].value)), None)
+    return _is_observation(first) or _is_trace(first)
+
+
+def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
+    """Yield the branches of each session; observations are taken by their beginnings, parents first.
+
+    Raises:
+        ImportRefused: ``bad_shape``.
+    """
+    placed = [(document.line, each) for document in found for each in _observations(document)]
+    placed.sort(key=lambda each: (str(each[1].get("startTime") or ""), each[1].get("parentObservationId") is not None))
+    yield from conversations_of(FORMAT, ((line, _call(each, line)) for line, each in placed))
+
+
+def _listed(value: Any) -> list[Any]:
+    if isinstance(value, dict) and isinstance(value.get("data"), list):
+        return list(value["data"])  # a page of the API
+    return value if isinstance(value, list) else [value]
+
+
+def _observations(document: Document) -> Iterator[JsonObject]:
+    """Yield the observations of a document with the session of their trace; a trace itself is one of the type TRACE."""
+    for item in _listed(document.value):
+        if _is_observation(item):
+            yield item
+        elif _is_trace(item):
+            trace = {key: value for key, value in item.items() if key != "observations"}
+            session = {"sessionId": item["sessionId"]} if item.get("sessionId") else {}
+            yield {**trace, "traceId": item["id"], "type": "TRACE", "startTime": item.get("timestamp")}
+            for each in item["observations"]:
+                if not isinstance(each, dict):
+                    raise ImportRefused("bad_shape", "an observation must be an object", line=document.line)
+                yield {"traceId": item["id"], "type": "SPAN", **session, **each}
+        else:
+            raise ImportRefused("bad_shape", "must be an observation, or a trace with observations", line=document.line)
+
+
+def _is_observation(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("traceId"), str) and str(value.get("type")) in _TYPES
+
+
+def _is_trace(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("id"), str) and isinstance(value.get("observations"), list)
+
+
+def _call(observation: JsonObject, line: int) -> ModelCall:
+    ended = moment(observation.get("endTime")) or moment(observation.get("startTime"))
+    kind = str(observation["type"])
+    session = session_name(str(observation.get("sessionId") or observation["traceId"]))
+    base: JsonObject = {"session_id": session, "moment": ended, "of_tool": kind == "TOOL"}
+    usage = observation.get("usageDetails") or observation.get("usage")
+    found = {"model": observation.get("model"), "usage": usage if isinstance(usage, Mapping) else None}
+    about = {name: value for name, value in found.items() if value}
+    before = messages_in(observation.get("input"), "user") if kind == "GENERATION" else None
+    if before is None:
+        return ModelCall(**base, content="none", record=_record(observation, about, ended))
+    answers = messages_in(observation.get("output"), "assistant")
+    record = _record({**observation, "input": beside_messages(observation["input"])}, about, ended)
+    marks = {"trace_id": observation["traceId"], "observation_id": observation.get("id")}
+    with shaped(f"observation {observation.get('id')}", line=line):
+        return read_call(base, part_entries(before), part_entries(answers or []), record, marks, about)
+
+
+def _record(observation: JsonObject, about: JsonObject, ended: Any) -> JsonObject:
+    """Return the hidden entry of the observation itself."""
+    kind = str(observation["type"]).lower()
+    named = observation.get("id") or f"{observation['traceId']}-{observation.get('startTime')}"
+    raw: JsonObject = {
+        "kind": "context",
+        "content": f"[{kind} {observation.get('name') or ''}".rstrip() + "]",
+        "entry_id": session_name(f"{kind}-{named}")[:120],
+        "created_at": ended,
+        "data": {"observation": observation},
+        "metadata": {"trace_id": observation["traceId"], **about},
+    }
+    return hidden(raw, f"{kind} observation"[:100])
+
+
+IMPORTER: Final = Importer(FORMAT, detects, read)

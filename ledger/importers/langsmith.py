@@ -1,0 +1,98 @@
+"""Runs of LangSmith, as its export or API gives them: one on each line, or a list. Source: adapters IN-8."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from ledger.errors import ImportRefused
+from ledger.events import JsonObject
+from ledger.importers.base import ConversationReader, Document, Importer, moment, session_name, shaped
+from ledger.importers.call_histories import conversations_of
+from ledger.importers.model_calls import ModelCall, read_call
+from ledger.importers.run_messages import beside_messages, messages_in, part_entries
+from ledger.importers.steps import hidden
+
+FORMAT: Final = "langsmith"
+_SESSIONS: Final = ("thread_id", "session_id", "conversation_id")
+_USAGE: Final = ("prompt_tokens", "completion_tokens", "total_tokens")
+
+
+def detects(found: Sequence[Document]) -> bool:
+    """Tell whether the first document is a run, or a list of runs."""
+    value = found[0].value
+    return _is_run(value[0] if isinstance(value, list) and value else value)
+
+
+def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
+    """Yield the branches of each thread; runs are taken in dotted order, which is that of their beginnings.
+
+    Raises:
+        ImportRefused: ``bad_shape``; or no run has content.
+    """
+    runs = [(document.line, run) for document in found for run in _runs(document)]
+    threads: dict[str, str] = {}
+    for _, run in runs:
+        thread = _thread(run)
+        if thread is not None:
+            threads.setdefault(str(run["trace_id"]), thread)
+    runs.sort(key=lambda placed: placed[1]["dotted_order"])
+    yield from conversations_of(FORMAT, ((line, _call(run, threads, line)) for line, run in runs))
+
+
+def _runs(document: Document) -> Iterator[JsonObject]:
+    for run in document.value if isinstance(document.value, list) else [document.value]:
+        if not _is_run(run):
+            raise ImportRefused(
+                "bad_shape", "must be a run with run_type, trace_id and dotted_order", line=document.line
+            )
+        yield run
+
+
+def _is_run(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(value.get(key), str) for key in ("run_type", "trace_id", "dotted_order")
+    )
+
+
+def _metadata(run: JsonObject) -> Mapping[str, Any]:
+    extra = run.get("extra")
+    metadata = extra.get("metadata") if isinstance(extra, Mapping) else None
+    return metadata if isinstance(metadata, Mapping) else {}
+
+
+def _thread(run: JsonObject) -> str | None:
+    metadata = _metadata(run)
+    return next((str(metadata[key]) for key in _SESSIONS if metadata.get(key)), None)
+
+
+def _call(run: JsonObject, threads: Mapping[str, str], line: int) -> ModelCall:
+    ended = moment(run.get("end_time")) or moment(run.get("start_time"))
+    session = session_name(threads.get(run["trace_id"], run["trace_id"]))
+    base: JsonObject = {"session_id": session, "moment": ended, "of_tool": run["run_type"] == "tool"}
+    usage = {key: run[key] for key in _USAGE if run.get(key)}
+    model = _metadata(run).get("ls_model_name")
+    about = {name: value for name, value in (("model", model), ("usage", usage or None)) if value is not None}
+    before = messages_in(run.get("inputs"), "user") if run["run_type"] == "llm" else None
+    if before is None:
+        return ModelCall(**base, content="none", record=_record(run, about, ended))
+    marks = {"trace_id": run["trace_id"], "run_id": run.get("id")}
+    record = _record({**run, "inputs": beside_messages(run["inputs"])}, about, ended)
+    answers = messages_in(run.get("outputs"), "assistant")
+    with shaped(f"run {run.get('id')}", line=line):
+        return read_call(base, part_entries(before), part_entries(answers or []), record, marks, about)
+
+
+def _record(run: JsonObject, about: JsonObject, ended: Any) -> JsonObject:
+    """Return the hidden entry of the run itself."""
+    kind = str(run["run_type"])
+    raw: JsonObject = {
+        "kind": "context",
+        "content": f"[{kind} {run.get('name') or ''}".rstrip() + "]",
+        "entry_id": session_name(f"run-{run.get('id') or run['dotted_order']}")[:120],
+        "created_at": ended,
+        "data": {"run": run},
+        "metadata": {"trace_id": run["trace_id"], **about},
+    }
+    return hidden(raw, f"{kind} run")
+
+
+IMPORTER: Final = Importer(FORMAT, detects, read)

@@ -1,0 +1,99 @@
+"""Messages in inputs and outputs of traced runs, as LangChain or providers have them. Source: adapters IN-8, IN-9."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from ledger.events import JsonObject
+from ledger.importers.blocks import block_message_entries, has_blocks
+from ledger.importers.message_parts import PartEntry
+from ledger.importers.openai_chat import message_entries
+from ledger.importers.steps import HIDDEN
+
+#: The role of a message of LangChain, by the beginning of its class or by its type.
+_ROLES: Final = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
+#: Where messages are in an object, in the order in which they are looked for.
+_PLACES: Final = ("messages", "prompts", "generations", "choices", "message", "output", "input")
+_NOTHING: Final[tuple[Any, ...]] = (None, [], {}, "")
+_OF_LANGCHAIN: Final = {"type", "tool_calls", "additional_kwargs"}
+
+
+def part_entries(messages: Iterable[JsonObject]) -> list[PartEntry]:
+    """Return an entry for each text, call and result of chat messages; thinking has no identity.
+
+    Raises:
+        AttributeError, KeyError, TypeError: they do not have the shape of messages.
+    """
+    names: dict[str, str] = {}
+    found = []
+    for message in messages:
+        entries_of = block_message_entries if has_blocks(message) else message_entries
+        for entry in entries_of(message, names):
+            is_hidden = (entry.get("metadata") or {}).get(HIDDEN)
+            identity = [entry.get(name) for name in ("kind", "role", "content", "tool_call_id", "arguments")]
+            found.append(PartEntry(entry, None if is_hidden else [*identity, entry.get("tool_name")]))
+    return found
+
+
+def messages_in(value: Any, role: str) -> list[JsonObject] | None:
+    """Return the chat messages in *value*; None if it holds none. A text is one message of *role*."""
+    if isinstance(value, str):
+        return [{"role": role, "content": value}]
+    if isinstance(value, list):
+        if value and isinstance(value[0], list | str):  # a batch: what was really said is its first
+            return messages_in(value[0], role)
+        found = [_plain(item, role) for item in value]
+        return [message for message in found if message is not None] if found and None not in found else None
+    if not isinstance(value, Mapping):
+        return None
+    alone = _plain(value, role)
+    if alone is not None:
+        return [alone]
+    places = (messages_in(value[name], role) for name in _PLACES if value.get(name) is not None)
+    return next((messages for messages in places if messages is not None), None)
+
+
+def beside_messages(value: Any) -> Any:
+    """Return what *value*, in which `messages_in` found messages, has beside them, such as a model; or None."""
+    if not isinstance(value, Mapping) or _plain(value, "user") is not None:
+        return None
+    place = next(name for name in _PLACES if messages_in(value.get(name), "user") is not None)
+    return {name: item for name, item in value.items() if name != place} or None
+
+
+def _plain(item: Any, role: str) -> JsonObject | None:
+    """Return a message of any shape as a chat message; None if it is none."""
+    if not isinstance(item, Mapping):
+        return None
+    if item.get("type") == "constructor" and isinstance(item.get("kwargs"), Mapping):
+        name = str((item.get("id") or [""])[-1]).lower()
+        return _of_langchain(item["kwargs"], next((known for known in _ROLES if name.startswith(known)), name))
+    if isinstance(item.get("role"), str):
+        return dict(item)
+    kind = item.get("type")
+    if isinstance(kind, str) and kind.removesuffix("messagechunk").lower() in _ROLES:
+        inside = item.get("data")
+        return _of_langchain(inside if isinstance(inside, Mapping) else item, kind.lower())
+    if "message" in item:  # a generation, or a choice
+        return _plain(item["message"], role)
+    if isinstance(item.get("text"), str):
+        return {"role": role, "content": item["text"]}
+    return None
+
+
+def _of_langchain(fields: Mapping[str, Any], kind: str) -> JsonObject:
+    """Return the fields of a LangChain message as a chat message; what chat does not have stays beside."""
+    found = {key: value for key, value in fields.items() if key not in _OF_LANGCHAIN and value not in _NOTHING}
+    found["role"] = _ROLES.get(kind) or fields.get("role") or kind
+    found["content"] = fields.get("content")
+    more = dict(fields.get("additional_kwargs") or {})
+    calls = fields.get("tool_calls") or []
+    if calls:
+        more.pop("tool_calls", None)  # the same calls, as the provider gave them
+    if has_blocks(found):
+        calls = []  # its blocks have them
+    if calls:
+        found["tool_calls"] = [
+            {"id": call.get("id"), "function": {"name": call.get("name"), "arguments": call.get("args")}}
+            for call in calls
+        ]
+    return {**more, **found}
