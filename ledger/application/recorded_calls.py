@@ -14,8 +14,8 @@ from ledger.errors import SessionExists, Unavailable
 from ledger.events import EntryRemoved, JsonObject
 from ledger.ids import Stream
 from ledger.importers.base import is_imported
-from ledger.importers.model_calls import ModelCall, kept_whole
 from ledger.importers.prefix import SharedBranch, branch_name, place
+from ledger.importers.reported_calls import ReportedCall, kept_whole
 from ledger.importers.steps import hidden
 from ledger.session.commands import AddEntries, HideAdded
 from ledger.session.drafts import draft_entry
@@ -35,7 +35,7 @@ class _Found(msgspec.Struct, frozen=True):
     done: bool = False
 
 
-async def record_call(handle: NamespaceHandle, call: ModelCall) -> None:
+async def record_call(handle: NamespaceHandle, call: ReportedCall) -> None:
     """Add what is new of *call* to its session, or to a fork of it; a call that is recorded already changes nothing.
 
     Raises:
@@ -63,7 +63,7 @@ async def record_call(handle: NamespaceHandle, call: ModelCall) -> None:
     raise Unavailable("other writers kept changing the branches of a session; try again")
 
 
-async def _branched(handle: NamespaceHandle, call: ModelCall, found: Sequence[_Found]) -> bool:
+async def _branched(handle: NamespaceHandle, call: ReportedCall, found: Sequence[_Found]) -> bool:
     """Begin a branch for *call*; return whether it is recorded, or is to be tried again."""
     goes = place(len(call.ids), [one.branch for one in found])
     if goes.branch is None:
@@ -76,7 +76,7 @@ async def _branched(handle: NamespaceHandle, call: ModelCall, found: Sequence[_F
     return (await _recorded(handle, call, len(found), begins=False)).done
 
 
-async def _recorded(handle: NamespaceHandle, call: ModelCall, number: int, *, begins: bool) -> _Found:
+async def _recorded(handle: NamespaceHandle, call: ReportedCall, number: int, *, begins: bool) -> _Found:
     """Write what branch *number* lacks of *call*, if it ends where the call goes on, or does not exist and *begins*."""
     stream = handle.stream(branch_name(call.session_id, number), None)
 
@@ -96,13 +96,13 @@ async def _recorded(handle: NamespaceHandle, call: ModelCall, number: int, *, be
     return await _written(handle, stream, decision_for)
 
 
-async def _record_beside(handle: NamespaceHandle, call: ModelCall) -> None:
-    """Write the record of *call*, with its messages, as a hidden entry."""
+async def _record_beside(handle: NamespaceHandle, call: ReportedCall) -> None:
+    """Write the record of *call*, with its messages, as a hidden entry, and what is beside it."""
     stream = handle.stream(call.session_id, None)
 
     async def decision_for(state: SessionState) -> "Decision[_Found]":
         found = _Found(SharedBranch(0, ends=False), done=True)
-        return await _decision(handle, stream, state, [], [kept_whole(call)], found)
+        return await _decision(handle, stream, state, [], [*call.besides, kept_whole(call)], found)
 
     await _written(handle, stream, decision_for)
 
@@ -113,7 +113,7 @@ async def _written(handle: NamespaceHandle, stream: Stream, decision_for: Decisi
     return found
 
 
-async def _shared(handle: NamespaceHandle, stream: Stream, state: SessionState, call: ModelCall) -> _Found:
+async def _shared(handle: NamespaceHandle, stream: Stream, state: SessionState, call: ReportedCall) -> _Found:
     """Return what the session has of *call*, which is done there if the session has no other entry after that."""
     shared, version = 0, 0
     if not starts_life(handle, state):
@@ -160,9 +160,11 @@ async def _decision(
     note: _Found,
 ) -> "Decision[_Found]":
     """Return the commands that add *shown* and those *beside*, which the window hides, unless they are stored."""
-    known = await _versions(handle, stream, state, [str(entry["entry_id"]) for entry in (*shown, *beside)])
-    shown, beside = ([entry for entry in each if entry["entry_id"] not in known] for each in (shown, beside))
-    drafts = [draft_entry(entry) for entry in (*shown, *beside)]
+    new = {str(entry["entry_id"]): entry for entry in (*beside, *shown)}  # what is shown need not be hidden, too
+    known = await _versions(handle, stream, state, list(new))
+    visible = {str(entry["entry_id"]) for entry in shown}
+    ordered = [*(name for name in new if name in visible), *(name for name in new if name not in visible)]
+    drafts = [draft_entry(new[name]) for name in ordered if name not in known]
     if not drafts:
         return Decision([], note)
     if any(draft.role == "system" for draft in drafts):
@@ -176,6 +178,6 @@ async def _decision(
     removed = tuple(
         EntryRemoved(write_id=write_id, entry_id=entry.entry_id, entry_version=first + place, tokens=entry.tokens)
         for place, entry in enumerate(entries)
-        if place >= len(shown)
+        if entry.entry_id not in visible
     )
     return Decision([*opening, AddEntries(tuple(entries)), HideAdded(removed)], note, exact=True)

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 
 from ledger.events import JsonObject
 from ledger.importers.base import ConversationReader, conversation
-from ledger.importers.model_calls import ModelCall, kept_whole
 from ledger.importers.prefix import branch_name, place, shared_entries
+from ledger.importers.reported_calls import ReportedCall, kept_whole
 from ledger.importers.steps import hidden
 
 
-def conversations_of(format_: str, calls: Iterable[tuple[int, ModelCall]]) -> Iterator[ConversationReader]:
+def conversations_of(format_: str, calls: Iterable[tuple[int, ReportedCall]]) -> Iterator[ConversationReader]:
     """Yield the branches of each session, in the order in which they began; *calls* are with their lines."""
     sessions: dict[str, _CallHistory] = {}
     for line, call in calls:
@@ -30,7 +30,7 @@ class _CallHistory:
         self._ids: list[list[str]] = []
         self._known: set[str] = set()
 
-    def add(self, call: ModelCall, line: int) -> None:
+    def add(self, call: ReportedCall, line: int) -> None:
         """Add what is new of *call*."""
         goes = place(len(call.ids), [shared_entries(call.ids, ids) for ids in self._ids]) if call.ids else None
         if goes is None or (goes.forks and call.of_agent):  # it repeats what its calls of models show

@@ -7,7 +7,7 @@ from ledger.errors import ImportRefused
 from ledger.events import JsonObject
 from ledger.importers.base import ConversationReader, Document, Importer, moment, session_name, shaped
 from ledger.importers.call_histories import conversations_of
-from ledger.importers.model_calls import ModelCall, read_call
+from ledger.importers.reported_calls import ReportedCall, read_call
 from ledger.importers.run_messages import beside_messages, messages_in, part_entries
 from ledger.importers.steps import hidden
 
@@ -65,7 +65,7 @@ def _is_trace(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("id"), str) and isinstance(value.get("observations"), list)
 
 
-def _call(observation: JsonObject, line: int) -> ModelCall:
+def _call(observation: JsonObject, line: int) -> ReportedCall:
     ended = moment(observation.get("endTime")) or moment(observation.get("startTime"))
     kind = str(observation["type"])
     session = session_name(str(observation.get("sessionId") or observation["traceId"]))
@@ -75,7 +75,7 @@ def _call(observation: JsonObject, line: int) -> ModelCall:
     about = {name: value for name, value in found.items() if value}
     before = messages_in(observation.get("input"), "user") if kind == "GENERATION" else None
     if before is None:
-        return ModelCall(**base, content="none", record=_record(observation, about, ended))
+        return ReportedCall(**base, content="none", record=_record(observation, about, ended))
     answers = messages_in(observation.get("output"), "assistant")
     record = _record({**observation, "input": beside_messages(observation["input"])}, about, ended)
     marks = {"trace_id": observation["traceId"], "observation_id": observation.get("id")}

@@ -7,7 +7,7 @@ from ledger.errors import ImportRefused
 from ledger.events import JsonObject
 from ledger.importers.base import ConversationReader, Document, Importer, moment, session_name, shaped
 from ledger.importers.call_histories import conversations_of
-from ledger.importers.model_calls import ModelCall, read_call
+from ledger.importers.reported_calls import ReportedCall, read_call
 from ledger.importers.run_messages import beside_messages, messages_in, part_entries
 from ledger.importers.steps import hidden
 
@@ -64,7 +64,7 @@ def _thread(run: JsonObject) -> str | None:
     return next((str(metadata[key]) for key in _SESSIONS if metadata.get(key)), None)
 
 
-def _call(run: JsonObject, threads: Mapping[str, str], line: int) -> ModelCall:
+def _call(run: JsonObject, threads: Mapping[str, str], line: int) -> ReportedCall:
     ended = moment(run.get("end_time")) or moment(run.get("start_time"))
     session = session_name(threads.get(run["trace_id"], run["trace_id"]))
     base: JsonObject = {"session_id": session, "moment": ended, "of_tool": run["run_type"] == "tool"}
@@ -73,7 +73,7 @@ def _call(run: JsonObject, threads: Mapping[str, str], line: int) -> ModelCall:
     about = {name: value for name, value in (("model", model), ("usage", usage or None)) if value is not None}
     before = messages_in(run.get("inputs"), "user") if run["run_type"] == "llm" else None
     if before is None:
-        return ModelCall(**base, content="none", record=_record(run, about, ended))
+        return ReportedCall(**base, content="none", record=_record(run, about, ended))
     marks = {"trace_id": run["trace_id"], "run_id": run.get("id")}
     record = _record({**run, "inputs": beside_messages(run["inputs"])}, about, ended)
     answers = messages_in(run.get("outputs"), "assistant")

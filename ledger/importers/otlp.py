@@ -6,8 +6,8 @@ from typing import Final
 from ledger.errors import ImportRefused
 from ledger.importers.base import ConversationReader, Document, Importer
 from ledger.importers.call_histories import conversations_of
-from ledger.importers.model_calls import calls_of
 from ledger.importers.otlp_records import is_otlp, records_of
+from ledger.importers.reported_calls import calls_of
 
 FORMAT: Final = "otlp"
 _NOTHING: Final = (

@@ -14,11 +14,11 @@ from ledger.importers.otlp_records import KINDS, TelemetryRecord, records_of
 from ledger.server.strict_body import media_type_of, raw_body
 from ledger.strict_json import JsonLimits, parse
 
-Signal: TypeAlias = Literal["traces", "logs"]
+OtlpSignal: TypeAlias = Literal["traces", "logs"]
 
 _JSON: Final = "application/json"
 _PROTOBUF: Final = "application/x-protobuf"
-_REJECTED: Final[dict[Signal, str]] = {"traces": "rejectedSpans", "logs": "rejectedLogRecords"}
+_REJECTED: Final[dict[OtlpSignal, str]] = {"traces": "rejectedSpans", "logs": "rejectedLogRecords"}
 #: Nested values of OTLP JSON take three levels for each of their own.
 _DEPTH: Final = 96
 _VALUES: Final = 1_000_000
@@ -31,7 +31,7 @@ class OtlpRequest(msgspec.Struct, frozen=True):
     media_type: str
 
 
-async def read_otlp(request: Request, signal: Signal, *, most_bytes: int) -> OtlpRequest:
+async def read_otlp(request: Request, signal: OtlpSignal, *, most_bytes: int) -> OtlpRequest:
     """Return the records of *request*, which may have at most *most_bytes*, also when it is unpacked.
 
     Raises:
@@ -58,7 +58,7 @@ async def read_otlp(request: Request, signal: Signal, *, most_bytes: int) -> Otl
         raise InvalidInput("bad_shape", "a record does not have the shape of OTLP", field=wanted) from None
 
 
-def otlp_answer(media_type: str, signal: Signal, rejected: int, message: str) -> Response:
+def otlp_answer(media_type: str, signal: OtlpSignal, rejected: int, message: str) -> Response:
     """Return the answer to a request of which *rejected* records were not stored; with a *message* also a warning."""
     partial: dict[str, Any] = {"errorMessage": message} if message else {}
     if rejected:
@@ -99,7 +99,7 @@ def _require_protobuf() -> None:
         raise InvalidInput("unsupported_media_type", message, field="content-type") from None
 
 
-def _messages(signal: Signal) -> tuple[Any, Any]:
+def _messages(signal: OtlpSignal) -> tuple[Any, Any]:
     """Return the messages of a request and of its answer."""
     if signal == "traces":
         from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as traces  # noqa: PLC0415 - an extra
@@ -110,7 +110,7 @@ def _messages(signal: Signal) -> tuple[Any, Any]:
     return logs.ExportLogsServiceRequest, logs.ExportLogsServiceResponse
 
 
-def _of_protobuf(body: bytes, signal: Signal) -> Any:
+def _of_protobuf(body: bytes, signal: OtlpSignal) -> Any:
     """Return a request of protobuf as OTLP JSON has it."""
     from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - an extra
     from google.protobuf.message import DecodeError  # noqa: PLC0415 - an extra

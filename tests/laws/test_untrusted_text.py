@@ -62,6 +62,8 @@ PLACES: Final = {
     "ledger/importers/response_items.py": "the same",
     "ledger/importers/run_messages.py": "the same",
     "ledger/importers/sharegpt.py": "the same",
+    "ledger/importers/message_parts.py": "reports of agents; one of the system needs the right",
+    "ledger/importers/reported_calls.py": "the same",
     "ledger/importers/gemini_cli.py": "the same",
     "ledger/importers/openai_chat.py": "the same",
     "ledger/importers/openhands.py": "the same",

@@ -309,6 +309,28 @@ def test_instructions_that_change_begin_no_branch__IN_7(
     ]
 
 
+def test_a_request_of_many_spans_is_few_writes_and_loses_only_what_is_refused__IN_13(
+    api: httpx.Client, session: str, shown: Transcript
+) -> None:
+    """The batch of an exporter must be stored before the exporter gives up. Source: adapters IN-13."""
+    tool = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.conversation.id": session,
+        "gen_ai.tool.call.id": "c1",
+        "gen_ai.tool.call.result": "depot",
+    }
+    spans = [span_json(attributes_of_call(session, *each), span=2 * at + 2) for at, each in enumerate(DAY)]
+    large = attributes_of_call(session, [*DAY[2][0], ANSWER, said("user", "x" * 1_100_000)], [HELLO])
+    answer = send(api, *spans, span_json(tool, span=5), span_json(large, span=9))
+    assert answer.json()["partialSuccess"]["rejectedSpans"] == "1"
+    assert shown(session) == WHOLE
+    other = f"{session}-b"
+    send(api, *json.loads(json.dumps([*spans, span_json(tool, span=5)]).replace(session, other)))
+    assert shown(other) == WHOLE
+    events = api.get(f"/v1/sessions/{other}/events").json()["events"]
+    assert len({event["payload"]["write_id"] for event in events if event["type"] != "session.opened"}) == 1
+
+
 def test_a_session_that_was_cleared_or_edited_goes_on__IN_3(
     api: httpx.Client, service: Running, namespace: str, session: str, shown: Transcript
 ) -> None:

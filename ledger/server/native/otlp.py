@@ -5,6 +5,7 @@ Source: adapters IN-13.
 
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Final
 
 from fastapi import Request
@@ -13,10 +14,11 @@ from starlette.responses import Response
 from ledger.application.handle import NamespaceHandle
 from ledger.application.recorded_calls import record_call
 from ledger.errors import InvalidInput, NotPermitted
-from ledger.importers.model_calls import ModelCall, calls_of
+from ledger.importers.call_groups import combined, groups_of
+from ledger.importers.reported_calls import ReportedCall, calls_of
 from ledger.server.callers import WriteCaller
 from ledger.server.dependencies import HandleOf, ServiceOf
-from ledger.server.otlp_bodies import Signal, otlp_answer, read_otlp
+from ledger.server.otlp_bodies import OtlpSignal, otlp_answer, read_otlp
 from ledger.server.routes import native_router
 
 router = native_router(prefix="/v1/otlp/v1", tags=["opentelemetry"])
@@ -52,26 +54,26 @@ async def logs(request: Request, caller: WriteCaller, handle: HandleOf, service:
     return await _taken(request, handle, "logs", service.settings.max_body_bytes)
 
 
-async def _taken(request: Request, handle: NamespaceHandle, signal: Signal, most_bytes: int) -> Response:
+async def _taken(request: Request, handle: NamespaceHandle, signal: OtlpSignal, most_bytes: int) -> Response:
     sent = await read_otlp(request, signal, most_bytes=most_bytes)
     outcomes: Counter[str] = Counter()
-    for call in calls_of(sent.records):
-        outcomes[await _outcome(handle, call)] += 1
-    counts = {name: number for name, number in outcomes.items() if name != "read"}
+    found = list(calls_of(sent.records))
+    outcomes["none"] = sum(call.content == "none" for call in found)
+    for group in groups_of(call for call in found if call.content != "none"):
+        outcomes.update(await _outcomes(handle, group))
+    counts = {name: number for name, number in outcomes.items() if number and name != "read"}
     if counts:
         log.warning("OTLP records not stored as messages", extra={"fields": counts})
     message = "; ".join(_WHY[name].format(number) for name, number in sorted(counts.items()))
     return otlp_answer(sent.media_type, signal, outcomes["refused"] + outcomes["not_permitted"], message)
 
 
-async def _outcome(handle: NamespaceHandle, call: ModelCall) -> str:
-    """Record *call* and return its content, or why it was not recorded."""
-    if call.content == "none":
-        return "none"
+async def _outcomes(handle: NamespaceHandle, group: Sequence[ReportedCall]) -> list[str]:
+    """Record the calls of a *group*, and return the content of each, or why it was not recorded."""
     try:
-        await record_call(handle, call)
-    except InvalidInput:
-        return "refused"
-    except NotPermitted:
-        return "not_permitted"
-    return call.content
+        await record_call(handle, combined(group))
+    except (InvalidInput, NotPermitted) as fault:
+        if len(group) > 1:  # all but the refused one are recorded
+            return [(await _outcomes(handle, [call]))[0] for call in group]
+        return ["not_permitted" if isinstance(fault, NotPermitted) else "refused"]
+    return [call.content for call in group]

@@ -32,7 +32,7 @@ _MODEL: Final = ("gen_ai.response.model", "gen_ai.request.model")
 Content: TypeAlias = Literal["read", "none", "unreadable"]
 
 
-class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
+class ReportedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A span or log record about a model: the entries it shows, in order, with *ids* that name all before them.
 
     *instructions* of the system may change with every call, so they do not count. *besides* are hidden entries:
@@ -57,7 +57,7 @@ class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.record["entry_id"])
 
 
-def calls_of(found: Iterable[TelemetryRecord]) -> Iterator[ModelCall]:
+def calls_of(found: Iterable[TelemetryRecord]) -> Iterator[ReportedCall]:
     """Yield the calls among *found*, by their ends; those of an agent after those that it consists of.
 
     A span that names no conversation belongs to the one that another span of its trace names, or to its trace.
@@ -73,7 +73,7 @@ def calls_of(found: Iterable[TelemetryRecord]) -> Iterator[ModelCall]:
     yield from sorted(calls, key=lambda call: (call.of_agent, call.moment or latest or 0))
 
 
-def _call(record: TelemetryRecord, names: Mapping[str, str]) -> ModelCall:
+def _call(record: TelemetryRecord, names: Mapping[str, str]) -> ReportedCall:
     attributes, operation = record.attributes, record.operation or ""
     named = attributes.get(_CONVERSATION)
     session = named if isinstance(named, str) and named else names.get(record.trace_id) or record.trace_id
@@ -86,9 +86,9 @@ def _call(record: TelemetryRecord, names: Mapping[str, str]) -> ModelCall:
     }
     if operation == _TOOL:
         has_content = any(attributes.get(name) is not None for name in _TOOL_CONTENT)
-        return ModelCall(**base, content="read" if has_content else "none", record=_tool_record(record))
+        return ReportedCall(**base, content="read" if has_content else "none", record=_tool_record(record))
     if all(attributes.get(name) is None for name in _CONTENT):
-        return ModelCall(**base, content="none", record=_record(record, operation))
+        return ReportedCall(**base, content="none", record=_record(record, operation))
     try:
         instructions, before, after = (_messages(attributes.get(name)) for name in _CONTENT)
         parts = [
@@ -97,7 +97,7 @@ def _call(record: TelemetryRecord, names: Mapping[str, str]) -> ModelCall:
         ]
         answers = list(entries_of_messages(after))
     except (InvalidInput, AttributeError, KeyError, TypeError, ValueError):
-        return ModelCall(**base, content="unreadable", record=_record(record, operation, whole=True))
+        return ReportedCall(**base, content="unreadable", record=_record(record, operation, whole=True))
     return read_call(base, parts, answers, _record(record, operation), _marks(record), _usage(record.attributes))
 
 
@@ -108,7 +108,7 @@ def read_call(
     record: JsonObject,
     marks: JsonObject,
     usage: JsonObject,
-) -> ModelCall:
+) -> ReportedCall:
     """Return the call with what was said *before* it and its *answers*; *base* has its session and its moment.
 
     *marks* go into the metadata of every entry, *usage* into that of the first answer.
@@ -119,7 +119,7 @@ def read_call(
     ids = chained_ids(part.identity for part in shown)
     first = sum(part.identity is not None for part in parts)
     entries = [_marked(part, marks, usage if at == first else {}, moment) for at, part in enumerate(shown)]
-    return ModelCall(
+    return ReportedCall(
         **base,
         content="read",
         record=record,
@@ -233,7 +233,7 @@ def _about(record: TelemetryRecord) -> JsonObject:
     return {**found, **{name: value for name in ("resource", "others") if (value := getattr(record, name))}}
 
 
-def kept_whole(call: ModelCall) -> JsonObject:
+def kept_whole(call: ReportedCall) -> JsonObject:
     """Return the record of a call that no branch shows, with all its entries in its data."""
     shown = [
         {name: value for name, value in entry.items() if name not in {"entry_id", "created_at", "metadata"}}
