@@ -198,11 +198,13 @@ class RecordedRun(AbstractCapability[Any]):
         await self._write(ctx)
 
     def _take(self, ctx: RunContext[Any]) -> None:
-        self._taken += self._new(ctx.run_id)
-        self._last = self._live[-1] if self._live else None
+        new = self._new(ctx.run_id)
+        if new:
+            self._taken += new
+            self._last = self._live[-1]
 
     def _new(self, run_id: str | None) -> list[ModelMessage]:
-        """Return the messages of the history that are new, also if others replaced it."""
+        """Return the messages that the run made since the last ones, also if others replaced its history."""
         for at in reversed(range(len(self._live))):
             if self._live[at] is self._last:
                 return self._live[at + 1 :]

@@ -1,0 +1,47 @@
+"""An agent with a tool, on a model server."""
+
+from typing import Any
+
+import httpx
+from openai import AsyncOpenAI
+from pydantic_ai import Agent
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+
+from tests.support.model_endpoint import Behaviour, Exchange, says
+
+
+def model_of(url: str) -> OpenAIChatModel:
+    once = httpx.AsyncClient(limits=httpx.Limits(max_keepalive_connections=0))  # so that no test has one to close
+    client = AsyncOpenAI(base_url=url, api_key="k", http_client=once)
+    return OpenAIChatModel("m", provider=OpenAIProvider(openai_client=client))
+
+
+def weather_agent(url: str, *capabilities: Any) -> Agent[None, str]:
+    """Return an agent that can ask for the weather."""
+    agent = Agent(
+        model_of(url), name="forecaster", system_prompt="Be brief.", instructions="Say less.", capabilities=capabilities
+    )
+
+    @agent.tool_plain
+    def weather(city: str) -> str:
+        return f"{city}: sunny"
+
+    return agent
+
+
+def calls(city: str, call_id: str = "c1", tool: str = "weather") -> Behaviour:
+    """Answer with a call of the tool."""
+    function = {"name": tool, "arguments": f'{{"city": "{city}"}}'}
+    return says(
+        None, tool_calls=[{"id": call_id, "type": "function", "function": function}], finish_reason="tool_calls"
+    )
+
+
+def forecasts(exchange: Exchange) -> None:
+    """Answer a prompt with a call of the tool, and its result with a text."""
+    last = exchange.asked["messages"][-1]
+    if last["role"] == "tool":
+        says(f"So {last['content']}.")(exchange)
+    else:
+        calls(last["content"], f"call-{last['content']}")(exchange)
