@@ -1,6 +1,7 @@
 """Real agents of Pydantic AI whose conversations are in the ledger, on real PostgreSQL. Source: adapters PY-1."""
 
 import asyncio
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -100,8 +101,6 @@ async def test_streamed_and_iterated_runs_are_recorded_too__PY_1(history: Ledger
         }
         for delta in chunks
     ]
-    import json  # noqa: PLC0415
-
     body = "".join(f"data: {json.dumps(line)}\n\n" for line in lines) + "data: [DONE]\n\n"
     model.answers(raw(body.encode()))
     agent = weather_agent(model.url, history)
@@ -281,9 +280,9 @@ def test_a_history_of_its_own_ledger_is_used_from_any_loop__AD_2(model: Endpoint
     history = LedgerHistory(store=InMemoryStore(), user_id=lambda ctx: f"user {ctx.deps}")
     agent = Agent(model_of(model.url), deps_type=int, capabilities=[history])
     for number in (1, 2, 1):
-        agent.run_sync("a", conversation_id="t", deps=number)
+        asyncio.run(agent.run("a", conversation_id="t", deps=number))
     conversation = history.conversation("t", user_id="user 1")
     assert len(asyncio.run(conversation.messages())) == 4
     asyncio.run(history.close())
     with pytest.raises(Unavailable):
-        agent.run_sync("a", conversation_id="t", deps=1)
+        asyncio.run(agent.run("a", conversation_id="t", deps=1))
