@@ -1,0 +1,183 @@
+"""The context of the ledger for the model of an agent of LangChain.
+
+agent = create_agent(model, tools, middleware=[LedgerMiddleware()])  # was: SummarizationMiddleware(model)
+"""
+
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from hashlib import sha256
+from typing import Any, Final, NamedTuple, Self
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+from langchain_core.messages import AnyMessage, convert_to_messages
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+
+from ledger.adapters.any_loop_ledger import AnyLoopLedger
+from ledger.adapters.langgraph.window import entries_of
+from ledger.adapters.names import SEPARATOR, name_of
+from ledger.adapters.opening import OpenedLedger
+from ledger.application.entries import add_drafts
+from ledger.errors import InvalidInput
+from ledger.memory import MemoryLedger
+from ledger.session.drafts import draft_entry
+from projections.entries import Entry
+from projections.rendering import ShownMessage
+
+ENTRY_PREFIX: Final = "lg-"  # as entries_of names them
+
+
+class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Shows the model the context that the ledger makes of an agent's messages, and records what it showed.
+
+    The state of the agent keeps all messages. They are also entries of the session ``THREAD#context``, whose config
+    says which of them the model sees, and what is summarized. Given nothing, it opens the embedded server or the
+    database that the environment names; given a URL, that database. Given an open *ledger*, use only asynchronous
+    runs, on the event loop of the ledger.
+    """
+
+    def __init__(
+        self,
+        database_url: str | None = None,
+        *,
+        namespace: str | None = None,
+        user_id: str | None = None,
+        ledger: MemoryLedger | None = None,
+        **opening: Any,
+    ) -> None:
+        """Remember what to open at the first use; other arguments are those of `MemoryLedger.open`, such as *config*.
+
+        Raises:
+            InvalidInput: a ledger was given with what would open another.
+        """
+        super().__init__()
+        self._user_id = None if user_id is None else name_of(user_id)
+        self._opened = OpenedLedger(database_url, namespace, ledger=ledger, what="the middleware", **opening)
+
+    @property
+    def ledger(self) -> AnyLoopLedger:
+        """The ledger that the contexts are in, from any event loop."""
+        return AnyLoopLedger(self._opened)
+
+    @staticmethod
+    def session_of(thread_id: str) -> str:
+        """Return the name of the session with the contexts of a thread."""
+        return f"{name_of(thread_id, separators=SEPARATOR)}{SEPARATOR}context"
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Ask the model with the context of the ledger in the place of all messages.
+
+        Raises:
+            InvalidInput: the run has no ``thread_id``.
+        """
+        shown = self._opened.call(self._show, _session(), request.messages)
+        return handler(request.override(messages=shown))
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        """See `wrap_model_call`."""
+        shown = await self._opened.run(self._show, _session(), request.messages)
+        return await handler(request.override(messages=shown))
+
+    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
+        """Add the messages after the last call of the model."""
+        self._opened.call(self._sync, _session(), state["messages"])
+
+    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
+        """See `after_agent`."""
+        await self._opened.run(self._sync, _session(), state["messages"])
+
+    def close(self) -> None:
+        """End the use of the ledger; later runs raise `Unavailable`."""
+        self._opened.leave()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self._opened.close()
+
+    async def _show(self, ledger: MemoryLedger, session: str, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+        known = await self._sync(ledger, session, messages)
+        if not known:
+            return list(messages)
+        context = await ledger.get_context(session, record=True, user_id=self._user_id)
+        return [message for shown in context.shown_messages for message in _messages(shown, known)]
+
+    async def _sync(self, ledger: MemoryLedger, session: str, messages: Sequence[AnyMessage]) -> "dict[str, _Known]":
+        """Make the entries of the session those of *messages*, and return these by their digests."""
+        known = {digest: _Known(each, _with_kinds(each, digest)) for each, digest in _with_digests(messages)}
+        transcript = await ledger.get_transcript(session, user_id=self._user_id)
+        stored = {entry.entry_id for entry in transcript}
+        wanted = [entry for each in known.values() for entry in each.entries]
+        new = [draft_entry(entry) for entry in wanted if entry["entry_id"] not in stored]
+        if new:
+            handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
+            await add_drafts(handle, handle.stream(session, self._user_id), new)
+        names = {entry["entry_id"] for entry in wanted}
+        if stored - names:  # the agent removed them from its state; what a summary stands for stays
+            active = await ledger.get_active_entries(session, user_id=self._user_id)
+            gone = [entry.entry_id for entry in active if entry.entry_id in stored - names]
+            if gone:
+                await ledger.remove_entries(session, gone, user_id=self._user_id)
+        return known
+
+
+class _Known(NamedTuple):
+    """A message of the state and its entries."""
+
+    message: AnyMessage
+    entries: list[dict[str, Any]]
+
+    def is_shown_by(self, shown: ShownMessage) -> bool:
+        """Tell whether *shown* is this message as it is: all of it, and not edited."""
+        text = str(self.entries[0].get("content") or "")
+        texts = {entry["entry_id"]: entry.get("content") for entry in self.entries if entry["kind"] != "tool_call"}
+        sources = [source for source in shown.sources if isinstance(source, Entry)]
+        found = {source.entry_id: source.content for source in sources if source.kind != "tool_call"}
+        ids = [entry["entry_id"] for entry in self.entries]
+        return (
+            texts == found
+            and sorted(ids) == sorted(source.entry_id for source in sources)
+            and (shown.message.get("content") or "") == text
+        )
+
+
+def _with_kinds(message: AnyMessage, digest: str) -> list[dict[str, Any]]:
+    return [
+        {"kind": "message", **entry, "metadata": {**entry["metadata"], "sdk": "langchain"}}
+        for entry in entries_of(message, digest)
+    ]
+
+
+def _messages(shown: ShownMessage, known: "dict[str, _Known]") -> list[AnyMessage]:
+    """Return the message of the state that is shown, with all that only the SDK knows of, or one made of the text."""
+    source = shown.sources[0]
+    found = (
+        known.get(source.entry_id.removeprefix(ENTRY_PREFIX).partition(".")[0]) if isinstance(source, Entry) else None
+    )
+    if found is not None and found.is_shown_by(shown):
+        return [found.message]
+    return list(convert_to_messages([shown.message]))
+
+
+def _with_digests(messages: Sequence[AnyMessage]) -> Iterator[tuple[AnyMessage, str]]:
+    """Yield each message and a digest of what is shown of it; the same for equal messages without ids, but counted."""
+    seen: Counter[str] = Counter()
+    for message in messages:
+        calls = getattr(message, "tool_calls", None)
+        text = json.dumps([message.id, message.type, message.content, calls], default=str)
+        seen[text] += 1
+        yield message, sha256(f"{seen[text]} {text}".encode()).hexdigest()[:40]
+
+
+def _session() -> str:
+    thread_id = get_config().get("configurable", {}).get("thread_id")
+    if thread_id is None:
+        message = "is missing: run the agent with config={'configurable': {'thread_id': …}}"
+        raise InvalidInput("missing_field", message, field="thread_id")
+    return LedgerMiddleware.session_of(str(thread_id))

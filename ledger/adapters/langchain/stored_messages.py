@@ -1,0 +1,69 @@
+"""Messages of LangChain as entries, and back. Source: adapters AD-5, LC-1."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from langchain_core.messages import BaseMessage, convert_to_messages, message_to_dict, messages_from_dict
+
+from ledger.adapters.langgraph.window import entries_of
+from ledger.adapters.packing import packed, unpacked
+from ledger.errors import InvalidInput
+from ledger.session.drafts import EntryDraft, draft_entry
+from projections.entries import Entry
+
+SDK: Final = "langchain"
+_ROLES: Final = {"user": "user", "assistant": "assistant", "system": "system", "tool": "user"}
+
+
+def drafts_of(messages: Sequence[BaseMessage]) -> list[EntryDraft]:
+    """Return the entries of *messages*: text, result, and each call; the message itself is in the data of the first.
+
+    Raises:
+        InvalidInput: a message is over a limit, or has what cannot be read back; *field* says which.
+    """
+    drafts = []
+    for number, message in enumerate(messages):
+        field, kind = f"messages[{number}]", str(number)
+        for at, entry in enumerate(entries_of(message, kind)):
+            data = {"sdk": SDK, "v": 1, "part": at} if at else packed(SDK, _item(message, field), entry["content"])
+            metadata = {**entry["metadata"], "sdk": SDK}
+            own = {name: value for name, value in entry.items() if name != "entry_id"}
+            drafts.append(draft_entry({**own, "metadata": metadata, "data": data}, field=field))
+    return drafts
+
+
+def messages_of(entries: Sequence[Entry]) -> list[BaseMessage]:
+    """Return the messages of *entries* with their current texts; of another writer's entry, one made of its fields."""
+    found: list[BaseMessage] = []
+    for entry in entries:
+        data = entry.data
+        if isinstance(data, dict) and data.get("sdk") == SDK and "part" in data:
+            continue  # a call of a message whose entry is before it
+        item = unpacked(SDK, entry)
+        found += [_made_of(entry)] if item is None else messages_from_dict([item])
+    return found
+
+
+def _item(message: BaseMessage, field: str) -> dict[str, Any]:
+    """Return the JSON of *message*, text first, after a check that it can be read back."""
+    tagged = message_to_dict(message)
+    item = {"data": tagged["data"], "type": tagged["type"]}
+    try:
+        same = message_to_dict(messages_from_dict([json.loads(json.dumps(item))])[0]) == tagged
+    except (TypeError, ValueError):
+        same = False
+    if not same:
+        raise InvalidInput("bad_value", "has what JSON cannot hold: use a message class of langchain-core", field=field)
+    return item
+
+
+def _made_of(entry: Entry) -> BaseMessage:
+    call_id = entry.tool_call_id or entry.entry_id
+    said: dict[str, Any] = {"role": _ROLES[entry.role], "content": entry.content}
+    if entry.kind == "tool_call":
+        function = {"name": entry.tool_name, "arguments": json.dumps(entry.arguments or {})}
+        said |= {"content": "", "tool_calls": [{"id": call_id, "type": "function", "function": function}]}
+    elif entry.kind == "tool_result" and entry.tool_call_id is not None:
+        said |= {"role": "tool", "tool_call_id": call_id, "name": entry.tool_name}
+    return convert_to_messages([said])[0]
