@@ -63,7 +63,9 @@ Behaviour = Callable[[Exchange], None]
 def says(text: object, *, usage: object = USAGE, finish_reason: str = "stop", **message: object) -> Behaviour:
     """Answer with *text*, and with other fields of the message."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text, **message}, "finish_reason": finish_reason}
-    return gives({"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage})
+    return gives(
+        {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
+    )
 
 
 def gives(value: object) -> Behaviour:

@@ -24,12 +24,13 @@ def drafts_of(messages: Sequence[BaseMessage]) -> list[EntryDraft]:
     """
     drafts = []
     for number, message in enumerate(messages):
-        field, kind = f"messages[{number}]", str(number)
-        for at, entry in enumerate(entries_of(message, kind)):
-            data = {"sdk": SDK, "v": 1, "part": at} if at else packed(SDK, _item(message, field), entry["content"])
-            metadata = {**entry["metadata"], "sdk": SDK}
-            own = {name: value for name, value in entry.items() if name != "entry_id"}
-            drafts.append(draft_entry({**own, "metadata": metadata, "data": data}, field=field))
+        field = f"messages[{number}]"
+        for at, entry in enumerate(entries_of(message, "")):
+            data = (
+                {"sdk": SDK, "v": 1, "part": at} if at else packed(SDK, _item(message, field), entry.get("content", ""))
+            )
+            own = {"entry_id": None, "metadata": {**entry["metadata"], "sdk": SDK}, "data": data}
+            drafts.append(draft_entry({**entry, **own}, field=field))
     return drafts
 
 

@@ -38,7 +38,9 @@ HARD: list[ModelMessage] = [
     ModelRequest(
         parts=[
             SystemPromptPart("be brief"),
-            UserPromptPart(["look", ImageUrl("https://x.example/a.png"), BinaryContent(b"\x00\xff", media_type="image/png")]),
+            UserPromptPart(
+                ["look", ImageUrl("https://x.example/a.png"), BinaryContent(b"\x00\xff", media_type="image/png")]
+            ),
             UserPromptPart("x\u0000y"),
             UserPromptPart(" "),
         ],
