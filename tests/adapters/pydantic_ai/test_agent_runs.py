@@ -229,8 +229,8 @@ async def test_a_history_of_the_caller_begins_the_conversation(history: LedgerHi
     assert texts(await history.conversation("t").messages()) == ["hello", "hi", "a", "one"]
     await agent.run("b", conversation_id="t", message_history=given[:1])
     assert texts(await history.conversation("t").messages()) == ["hello", "hi", "a", "one", "b", "two"]
+    run_id = (await history.conversation("t").messages())[-1].run_id
     with pytest.raises(UserError, match="run_id"):
-        run_id = (await history.conversation("t").messages())[-1].run_id
         await agent.run("c", conversation_id="t", run_id=run_id)
 
 
