@@ -25,7 +25,7 @@ from ledger.events import JsonObject
 from ledger.memory import MemoryLedger
 
 #: Whose conversation it is: a name, or what finds it for a run.
-UserId = str | Callable[[RunContext[Any]], str | None] | None
+ConversationUser = str | Callable[[RunContext[Any]], str | None] | None
 
 _SPACE: Final = "pydantic-ai"
 _WAITING: Final = "waiting"
@@ -62,7 +62,7 @@ class LedgerHistory(AbstractCapability[Any]):
         database_url: str | None = None,
         *,
         namespace: str | None = None,
-        user_id: UserId = None,
+        user_id: ConversationUser = None,
         ledger: MemoryLedger | None = None,
         id: str | None = None,
         **opening: Any,
