@@ -12,8 +12,8 @@ from langchain_core.messages import BaseMessage
 from ledger.adapters.langchain.stored_messages import drafts_of, messages_of
 from ledger.adapters.opening import OpenedLedger
 from ledger.adapters.stored_conversation import StoredConversation
-from ledger.events import JsonObject
 from ledger.memory import MemoryLedger
+from ledger.results import When
 
 
 class LedgerChatMessageHistory(StoredConversation, BaseChatMessageHistory):
@@ -85,7 +85,7 @@ class LedgerChatMessageHistory(StoredConversation, BaseChatMessageHistory):
     async def __aexit__(self, *raised: object) -> None:
         await self._opened.close()
 
-    def _twin(self, name: str, when: "JsonObject | Any") -> Self:
+    def _twin(self, name: str, when: When) -> Self:
         twin = super()._twin(name, when)
         twin._opened = self._opened.again()  # noqa: SLF001 - its own; each is closed by itself
         return twin

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from hashlib import sha256
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain_core.messages import AnyMessage, convert_to_messages
@@ -106,7 +106,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         if not known:
             return list(messages)
         context = await ledger.get_context(session, record=True, user_id=self._user_id)
-        return [message for shown in context.shown_messages for message in _messages(shown, known)]
+        return [_message(shown, known) for shown in context.shown_messages]
 
     async def _sync(self, ledger: MemoryLedger, session: str, messages: Sequence[AnyMessage]) -> "dict[str, _Known]":
         """Make the entries of the session those of *messages*, and return these by their digests."""
@@ -154,15 +154,15 @@ def _with_kinds(message: AnyMessage, digest: str) -> list[dict[str, Any]]:
     ]
 
 
-def _messages(shown: ShownMessage, known: "dict[str, _Known]") -> list[AnyMessage]:
+def _message(shown: ShownMessage, known: "dict[str, _Known]") -> AnyMessage:
     """Return the message of the state that is shown, with all that only the SDK knows of, or one made of the text."""
     source = shown.sources[0]
     found = (
         known.get(source.entry_id.removeprefix(ENTRY_PREFIX).partition(".")[0]) if isinstance(source, Entry) else None
     )
     if found is not None and found.is_shown_by(shown):
-        return [found.message]
-    return list(convert_to_messages([shown.message]))
+        return found.message
+    return cast("AnyMessage", convert_to_messages([shown.message])[0])
 
 
 def _with_digests(messages: Sequence[AnyMessage]) -> Iterator[tuple[AnyMessage, str]]:

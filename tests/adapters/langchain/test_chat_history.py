@@ -42,8 +42,8 @@ HARD: list[BaseMessage] = [
     ToolMessage("found", tool_call_id="c1", artifact={"rows": [1, 2]}, status="error"),
     AIMessage("", tool_calls=[{"name": "look", "args": {"b": [1]}, "id": "c4"}]),
     ToolMessage([{"type": "text", "text": "x"}], tool_call_id="c4"),
-    ChatMessage("x\0y\ud800", role="critic"),
-    FunctionMessage("old", name="f"),
+    ChatMessage(content="x\0y\ud800", role="critic"),
+    FunctionMessage(content="old", name="f"),
     HumanMessage(" "),
     AIMessage("hi", additional_kwargs={"deep": eval("[" * 40 + "]" * 40)}),
 ]
@@ -107,7 +107,11 @@ async def test_what_cannot_be_read_back_is_refused_and_nothing_is_stored(opened:
         type: str = "odd"
 
     history = LedgerChatMessageHistory("t", ledger=opened)
-    for wrong in (Odd("x"), HumanMessage("x", additional_kwargs={"a": object()}), HumanMessage("y" * 8_000_000)):
+    for wrong in (
+        Odd(content="x"),
+        HumanMessage("x", additional_kwargs={"a": object()}),
+        HumanMessage("y" * 8_000_000),
+    ):
         with pytest.raises(InvalidInput, match=r"messages\[1\]"):
             await history.aadd_messages([HumanMessage("first"), wrong])
     assert await history.aget_messages() == []

@@ -23,4 +23,4 @@ class HistoryUnderTest(LedgerChatMessageHistory):
         return isinstance(other, HistoryUnderTest) and self.messages == other.messages
 
 
-langchain_core.chat_history.InMemoryChatMessageHistory = HistoryUnderTest  # type: ignore[misc]
+langchain_core.chat_history.InMemoryChatMessageHistory = HistoryUnderTest  # type: ignore[misc, assignment]

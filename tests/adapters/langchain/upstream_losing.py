@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import langchain_core.chat_history
 from langchain_core.messages import BaseMessage
-from upstream import HistoryUnderTest
+from upstream import HistoryUnderTest  # type: ignore[import-not-found]  # a folder on the path of the SDK's tests
 
 
-class LosingHistory(HistoryUnderTest):
+class LosingHistory(HistoryUnderTest):  # type: ignore[misc]
     """Forgets the last message of each batch."""
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:

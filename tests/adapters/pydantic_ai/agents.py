@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import httpx
 from openai import AsyncOpenAI
 from pydantic_ai import Agent
 from pydantic_ai.models.openai import OpenAIChatModel
@@ -12,8 +11,7 @@ from tests.support.model_endpoint import Behaviour, Exchange, says
 
 
 def model_of(url: str) -> OpenAIChatModel:
-    once = httpx.AsyncClient(limits=httpx.Limits(max_keepalive_connections=0))  # so that no test has one to close
-    client = AsyncOpenAI(base_url=url, api_key="k", http_client=once)
+    client = AsyncOpenAI(base_url=url, api_key="k", default_headers={"Connection": "close"})  # it is never closed
     return OpenAIChatModel("m", provider=OpenAIProvider(openai_client=client))
 
 

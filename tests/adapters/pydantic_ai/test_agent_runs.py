@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 pytest.importorskip("pydantic_ai", reason="install the extra pydantic-ai")
@@ -19,11 +20,14 @@ from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
 
 from ledger.adapters.pydantic_ai import LedgerHistory, RecordedRun
 from ledger.adapters.pydantic_ai_messages import dumped
-from ledger.errors import InvalidInput, Unavailable
+from ledger.application.entries import add_drafts
+from ledger.errors import DatabaseUnavailable, InvalidInput, Unavailable
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from tests.adapters.pydantic_ai.agents import calls, forecasts, model_of, weather_agent
-from tests.support.model_endpoint import Endpoint, raw, says
+from tests.support.failing_store import FailsNthCall
+from tests.support.ledgers import ledger_over
+from tests.support.model_endpoint import Endpoint, hang, raw, says
 
 pytestmark = pytest.mark.postgres
 
@@ -187,6 +191,60 @@ async def test_a_failing_model_and_a_failing_tool_leave_what_was_said(history: L
     assert (await agent.run("And again", conversation_id="t")).output == "Here."
 
 
+async def test_a_cancelled_run_keeps_its_prompt__AD_11(history: LedgerHistory, model: Endpoint) -> None:
+    model.answers(hang)
+    running = asyncio.create_task(weather_agent(model.url, history).run("Weather?", conversation_id="t"))
+    await asyncio.to_thread(model.arrived.wait)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    model.released.set()
+    assert texts(await history.conversation("t").messages()) == ["Be brief.", "Weather?"]
+
+
+async def runs_with_a_failing_call(model: Endpoint, *, after: bool) -> list[tuple[bool, list[str]]]:
+    """Return, for each call of the store that fails once, whether the run ended, and what the log has then."""
+    found = []
+    for n in range(1, 1_000):
+        model.answers(calls("Paris"), says("Sunny."))
+        memory = InMemoryStore()
+        failing: Any = FailsNthCall(memory, n, after=after)
+        ended = True
+        try:
+            await weather_agent(model.url, LedgerHistory(ledger=ledger_over(failing))).run("W?", conversation_id="t")
+        except DatabaseUnavailable:
+            ended = False
+        recorded = await LedgerHistory(ledger=ledger_over(memory)).conversation("t").messages()
+        found.append((ended, texts(recorded)))
+        if not failing.failed:
+            break
+    assert len(found) > 5
+    return found
+
+
+EXPECTED = ["Be brief.", "W?", "weather", "Paris: sunny", "Sunny."]
+
+
+@pytest.mark.parametrize("after", [False, True])
+async def test_a_database_that_fails_once_neither_loses_nor_doubles_a_message__AD_10(
+    model: Endpoint, after: bool
+) -> None:
+    for ended, recorded in await runs_with_a_failing_call(model, after=after):
+        assert recorded == (EXPECTED if ended else EXPECTED[: len(recorded)])
+
+
+async def test_a_message_that_is_written_twice_is_noticed(model: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: a write that is tried again has another key, and its entries have other ids."""
+
+    async def add(handle: Any, stream: Any, drafts: Any, *, key: str, config: Any) -> Any:
+        forgetful = [msgspec.structs.replace(draft, entry_id=None) for draft in drafts]
+        return await add_drafts(handle, stream, forgetful, config=config)
+
+    monkeypatch.setattr("ledger.adapters.stored_conversation.add_drafts", add)
+    found = await runs_with_a_failing_call(model, after=True)
+    assert any(recorded != EXPECTED for ended, recorded in found if ended)
+
+
 async def test_a_call_that_waits_for_approval_is_answered_later(history: LedgerHistory, model: Endpoint) -> None:
     agent = Agent(model_of(model.url), capabilities=[history], output_type=[str, DeferredToolRequests])
 
@@ -206,7 +264,7 @@ async def test_a_call_that_waits_for_approval_is_answered_later(history: LedgerH
 
 async def test_what_others_do_to_the_history_is_not_recorded__PY_1(history: LedgerHistory, model: Endpoint) -> None:
     def shorten(messages: list[ModelMessage]) -> list[ModelMessage]:
-        copies = [replace(message, parts=list(message.parts)) for message in messages[-2:]]
+        copies = [replace(message) for message in messages[-2:]]
         return copies if isinstance(copies[0], ModelRequest) else copies[-1:]
 
     agent = weather_agent(model.url, ProcessHistory(shorten), history)
