@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -130,6 +131,11 @@ async def test_ten_runs_at_once_lose_nothing_and_stay_whole__AD_8(
     for at, result in enumerate(sorted(results, key=lambda result: found_at(found, result.run_id))):
         assert shown(found[4 * at : 4 * at + 4]) == shown(result.new_messages())
     assert len({result.run_id for result in results}) == 10
+    in_log = [str((entry.metadata or {})["run_id"]) for entry in await own_ledger.get_transcript("t")]
+    assert sum(one != other for one, other in pairwise(in_log)) > 9, "they were beside each other"
+    for run_id in set(in_log):
+        own = [entry.entry_id for entry in await own_ledger.get_transcript("t") if entry.metadata["run_id"] == run_id]
+        assert own == sorted(own)
     after = await agent.run("City10", conversation_id="t")
     assert len(after.all_messages()) == 44, "the SDK finds nothing to repair"
     assert (await own_ledger.verify("t")).ok
@@ -189,6 +195,37 @@ async def test_a_failing_model_and_a_failing_tool_leave_what_was_said(history: L
     assert texts(await history.conversation("t").messages())[-1] == "Again"
     model.answers(says("Here."))
     assert (await agent.run("And again", conversation_id="t")).output == "Here."
+
+
+async def test_a_run_that_is_left_keeps_the_answer(history: LedgerHistory, model: Endpoint) -> None:
+    model.answers(calls("Paris"))
+    async with weather_agent(model.url, history).iter("Weather?", conversation_id="t") as run:
+        async for node in run:
+            if Agent.is_call_tools_node(node):
+                break
+    assert texts(await history.conversation("t").messages()) == ["Be brief.", "Weather?", "weather"]
+
+
+async def test_a_prompt_over_the_limit_is_refused_before_the_model_is_asked(
+    history: LedgerHistory, model: Endpoint
+) -> None:
+    with pytest.raises(InvalidInput, match=r"messages\[0\]") as refused:
+        await weather_agent(model.url, history).run("x" * 8_000_000, conversation_id="t")
+    assert "not in the ledger" in str(refused.value.__notes__)
+    assert model.asked == []
+    assert await history.conversation("t").messages() == []
+
+
+async def test_two_histories_record_the_same_run(history: LedgerHistory, model: Endpoint) -> None:
+    """A program that moves to another database has both for a while."""
+    model.answers(says("one"), says("two"), says("three"))
+    await weather_agent(model.url, history).run("a", conversation_id="t")
+    async with LedgerHistory(store=InMemoryStore()) as other:
+        agent = weather_agent(model.url, history, other)
+        await agent.run("b", conversation_id="t")
+        await agent.run("c", conversation_id="t")
+        both = [texts(await each.conversation("t").messages()) for each in (history, other)]
+    assert both[0] == both[1] == ["Be brief.", "a", "one", "b", "two", "c", "three"]
 
 
 async def test_a_cancelled_run_keeps_its_prompt__AD_11(history: LedgerHistory, model: Endpoint) -> None:
