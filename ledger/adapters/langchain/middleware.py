@@ -61,9 +61,13 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         return AnyLoopLedger(self._opened)
 
     @staticmethod
-    def session_of(thread_id: str) -> str:
-        """Return the name of the session with the contexts of a thread."""
-        return f"{name_of(thread_id, separators=SEPARATOR)}{SEPARATOR}context"
+    def session_of(thread_id: str, agent: str = "") -> str:
+        """Return the name of the session with the contexts of a thread.
+
+        *agent* is the checkpoint namespace of an agent that a tool or a node of another one calls: each has its own.
+        """
+        names = [thread_id, "context", *([agent] if agent else [])]
+        return SEPARATOR.join(name_of(name, separators=SEPARATOR) for name in names)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -176,8 +180,9 @@ def _with_digests(messages: Sequence[AnyMessage]) -> Iterator[tuple[AnyMessage, 
 
 
 def _session() -> str:
-    thread_id = get_config().get("configurable", {}).get("thread_id")
-    if thread_id is None:
+    chosen = get_config().get("configurable", {})
+    if chosen.get("thread_id") is None:
         message = "is missing: run the agent with config={'configurable': {'thread_id': …}}"
         raise InvalidInput("missing_field", message, field="thread_id")
-    return LedgerMiddleware.session_of(str(thread_id))
+    agent, _, _ = str(chosen.get("checkpoint_ns", "")).rpartition("|")  # the last part is the node of this call
+    return LedgerMiddleware.session_of(str(chosen["thread_id"]), agent)

@@ -107,6 +107,28 @@ async def test_calls_and_results_are_shown_as_the_sdk_made_them__LC_2(
     assert (await own_ledger.get_transcript("t#context"))[0].kind == "tool_call"
 
 
+async def test_an_agent_that_a_tool_calls_has_a_context_of_its_own__LC_2(
+    own_ledger: MemoryLedger, model: Endpoint
+) -> None:
+    middleware = LedgerMiddleware(ledger=own_ledger)
+    inner = weather_agent(model.url, middleware, tools=[])
+
+    async def weather(city: str) -> str:
+        """Return the weather of a city."""
+        answer: Any = await inner.ainvoke(said(f"Weather in {city}?"))
+        return str(answer["messages"][-1].text)
+
+    agent = weather_agent(model.url, middleware, tools=[weather], checkpointer=InMemorySaver())
+    model.answers(calls("Paris"), says("inner"), says("Sunny."))
+    await agent.ainvoke(said("Weather?"), of("t"))
+    sessions = sorted([each.session_id for each in await own_ledger.list_sessions()], key=len)
+    assert sessions[0] == "t#context"
+    assert [entry.content for entry in await own_ledger.get_transcript(sessions[1])] == ["Weather in Paris?", "inner"]
+    whole = await own_ledger.get_transcript(sessions[0])
+    assert [entry.content for entry in whole][::2] == ["Weather?", "inner"]
+    assert whole[-1].content == "Sunny."
+
+
 async def test_ten_runs_at_once_do_not_mix__AD_8(own_ledger: MemoryLedger, model: Endpoint) -> None:
     agent = weather_agent(model.url, LedgerMiddleware(ledger=own_ledger), checkpointer=InMemorySaver())
     model.answers(echo)
