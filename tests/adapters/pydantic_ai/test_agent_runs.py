@@ -134,7 +134,11 @@ async def test_ten_runs_at_once_lose_nothing_and_stay_whole__AD_8(
     in_log = [str((entry.metadata or {})["run_id"]) for entry in await own_ledger.get_transcript("t")]
     assert sum(one != other for one, other in pairwise(in_log)) > 9, "they were beside each other"
     for run_id in set(in_log):
-        own = [entry.entry_id for entry in await own_ledger.get_transcript("t") if entry.metadata["run_id"] == run_id]
+        own = [
+            entry.entry_id
+            for entry in await own_ledger.get_transcript("t")
+            if (entry.metadata or {})["run_id"] == run_id
+        ]
         assert own == sorted(own)
     after = await agent.run("City10", conversation_id="t")
     assert len(after.all_messages()) == 44, "the SDK finds nothing to repair"
