@@ -43,3 +43,18 @@ def forecasts(exchange: Exchange) -> None:
         says(f"So {last['content']}.")(exchange)
     else:
         calls(last["content"], f"call-{last['content']}")(exchange)
+
+
+def rounds_of_calls(exchange: Exchange) -> None:
+    """Answer a prompt that begins with a digit with so many calls at once, and so many times, then with a text."""
+    messages = exchange.asked["messages"]
+    at = max(place for place, message in enumerate(messages) if message["role"] == "user")
+    wanted, done = int(messages[at]["content"][0]), sum(each["role"] == "assistant" for each in messages[at:])
+    if done == wanted:
+        says(f"{done} rounds")(exchange)
+    else:
+        made = [
+            {"id": f"{id(messages)}-{done}-{number}", "type": "function", "function": function}
+            for number, function in enumerate([{"name": "weather", "arguments": '{"city": "Paris"}'}] * wanted)
+        ]
+        says("I look.", tool_calls=made, finish_reason="tool_calls")(exchange)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from itertools import pairwise
+from random import Random
 from typing import Any
 
 import msgspec
@@ -25,7 +26,8 @@ from ledger.application.entries import add_drafts
 from ledger.errors import DatabaseUnavailable, InvalidInput, Unavailable
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
-from tests.adapters.pydantic_ai.agents import calls, forecasts, model_of, weather_agent
+from ledger.stores.postgres import PostgresStore
+from tests.adapters.pydantic_ai.agents import calls, forecasts, model_of, rounds_of_calls, weather_agent
 from tests.support.failing_store import FailsNthCall
 from tests.support.ledgers import ledger_over
 from tests.support.model_endpoint import Endpoint, hang, raw, says
@@ -120,12 +122,15 @@ async def test_streamed_and_iterated_runs_are_recorded_too__PY_1(history: Ledger
 
 
 async def test_ten_runs_at_once_lose_nothing_and_stay_whole__AD_8(
-    history: LedgerHistory, own_ledger: MemoryLedger, model: Endpoint
+    history: LedgerHistory, own_ledger: MemoryLedger, model: Endpoint, postgres_store: PostgresStore, namespace: str
 ) -> None:
-    """Source: adapters AD-6, AD-7."""
+    """Two ledgers write. Source: adapters AD-6, AD-7."""
     model.answers(forecasts)
     agent = weather_agent(model.url, history)
-    results = await asyncio.gather(*(agent.run(f"City{number}", conversation_id="t") for number in range(10)))
+    other = weather_agent(model.url, LedgerHistory(ledger=ledger_over(postgres_store, namespace=namespace)))
+    results = await asyncio.gather(
+        *((agent, other)[number % 2].run(f"City{number}", conversation_id="t") for number in range(10))
+    )
     found = await history.conversation("t").messages()
     assert len(found) == 40
     for at, result in enumerate(sorted(results, key=lambda result: found_at(found, result.run_id))):
@@ -147,6 +152,31 @@ async def test_ten_runs_at_once_lose_nothing_and_stay_whole__AD_8(
 
 def found_at(messages: list[ModelMessage], run_id: str) -> int:
     return [message.run_id for message in messages].index(run_id)
+
+
+async def test_random_runs_are_recorded_as_they_were__PY_1(
+    history: LedgerHistory, own_ledger: MemoryLedger, model: Endpoint, seed: int
+) -> None:
+    random = Random(seed)
+    agent = weather_agent(model.url, history)
+    expected: dict[str, list[Any]] = {}
+    for _ in range(5):
+        rounds = [str(random.randint(0, 3)) + "".join(random.choices("ab \u2028\u00e9", k=5)) for _ in range(3)]
+        model.answers(rounds_of_calls)
+        results = await asyncio.gather(*(agent.run(prompt, conversation_id="t") for prompt in rounds))
+        expected |= {result.run_id: shown(result.new_messages()) for result in results}
+    found = await history.conversation("t").messages()
+    runs = {run_id: shown([each for each in found if each.run_id == run_id]) for run_id in expected}
+    assert runs == expected
+    assert [each.run_id for each in found] == sorted(
+        (each.run_id or "" for each in found), key=list(runs_in(found)).index
+    )
+    assert (await own_ledger.verify("t")).ok
+
+
+def runs_in(messages: list[ModelMessage]) -> dict[str, None]:
+    """Return the runs in the order of their first messages."""
+    return dict.fromkeys(message.run_id or "" for message in messages)
 
 
 async def test_a_killed_process_is_resumed_from_its_last_model_call__PY_1(
