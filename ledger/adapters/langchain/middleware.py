@@ -25,7 +25,7 @@ from ledger.session.drafts import draft_entry
 from projections.entries import Entry
 from projections.rendering import ShownMessage
 
-ENTRY_PREFIX: Final = "lg-"  # as entries_of names them
+_SDK: Final = "langchain"
 
 
 class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -113,19 +113,19 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         return [_message(shown, known) for shown in context.shown_messages]
 
     async def _sync(self, ledger: MemoryLedger, session: str, messages: Sequence[AnyMessage]) -> "dict[str, _Known]":
-        """Make the entries of the session those of *messages*, and return these by their digests."""
-        known = {digest: _Known(each, _with_kinds(each, digest)) for each, digest in _with_digests(messages)}
-        transcript = await ledger.get_transcript(session, user_id=self._user_id)
-        stored = {entry.entry_id for entry in transcript}
-        wanted = [entry for each in known.values() for entry in each.entries]
+        """Make the entries of the session those of *messages*, and return these by the ids of their entries."""
+        found = [_Known(each, _with_kinds(each, digest)) for each, digest in _with_digests(messages)]
+        stored = {entry.entry_id for entry in await ledger.get_transcript(session, user_id=self._user_id)}
+        wanted = [entry for each in found for entry in each.entries]
         new = [draft_entry(entry) for entry in wanted if entry["entry_id"] not in stored]
         if new:
             handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
             await add_drafts(handle, handle.stream(session, self._user_id), new)
-        names = {entry["entry_id"] for entry in wanted}
-        if stored - names:  # the agent removed them from its state; what a summary stands for stays
+        known = {entry["entry_id"]: each for each in found for entry in each.entries}
+        if stored - known.keys():  # the agent removed them from its state; what a summary stands for stays
             active = await ledger.get_active_entries(session, user_id=self._user_id)
-            gone = [entry.entry_id for entry in active if entry.entry_id in stored - names]
+            own = [entry.entry_id for entry in active if (entry.metadata or {}).get("sdk") == _SDK]
+            gone = [entry_id for entry_id in own if entry_id not in known]
             if gone:
                 await ledger.remove_entries(session, gone, user_id=self._user_id)
         return known
@@ -153,17 +153,15 @@ class _Known(NamedTuple):
 
 def _with_kinds(message: AnyMessage, digest: str) -> list[dict[str, Any]]:
     return [
-        {"kind": "message", **entry, "metadata": {**entry["metadata"], "sdk": "langchain"}}
+        {"kind": "message", **entry, "metadata": {**entry["metadata"], "sdk": _SDK}}
         for entry in entries_of(message, digest)
     ]
 
 
 def _message(shown: ShownMessage, known: "dict[str, _Known]") -> AnyMessage:
     """Return the message of the state that is shown, with all that only the SDK knows of, or one made of the text."""
-    source = shown.sources[0]
-    found = (
-        known.get(source.entry_id.removeprefix(ENTRY_PREFIX).partition(".")[0]) if isinstance(source, Entry) else None
-    )
+    source = shown.sources[0] if shown.sources else None
+    found = known.get(source.entry_id) if isinstance(source, Entry) else None
     if found is not None and found.is_shown_by(shown):
         return found.message
     return cast("AnyMessage", convert_to_messages([shown.message])[0])

@@ -102,9 +102,11 @@ async def test_calls_and_results_are_shown_as_the_sdk_made_them__LC_2(
     model.answers(says("Rain."))
     await agent.ainvoke(said("Sure?"), of("t"))
     assert [message["content"] for message in model.asked[-1]["messages"]][3:] == ["Paris: rain", "Sunny.", "Sure?"]
+    await own_ledger.add_user_message("t#context", "from elsewhere")
     await agent.aupdate_state(of("t"), {"messages": [RemoveMessage(id=result["messages"][0].id)]})
     await agent.ainvoke(said("And now?"), of("t"))
     assert (await own_ledger.get_transcript("t#context"))[0].kind == "tool_call"
+    assert "from elsewhere" in asked(model), "what others added stays"
 
 
 async def test_an_agent_that_a_tool_calls_has_a_context_of_its_own__LC_2(
