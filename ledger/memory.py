@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         restore,
         search,
         session_data,
+        session_writes,
         stored_projections,
         tail,
         transcript,
@@ -77,6 +78,7 @@ else:
     restore = lazy_module("ledger.application.restore")
     search = lazy_module("ledger.application.search")
     session_data = lazy_module("ledger.application.session_data")
+    session_writes = lazy_module("ledger.application.session_writes")
     stored_projections = lazy_module("ledger.application.stored_projections")
     tail = lazy_module("ledger.application.tail")
     transcript = lazy_module("ledger.application.transcript")
@@ -213,6 +215,7 @@ class MemoryLedger:
     add_context = operation(lambda: entries.add_context)
     add_entries = operation(lambda: entries.add_entries)
     add_messages = operation(lambda: messages.add_messages)
+    write_sessions = operation(lambda: session_writes.write_sessions)
     edit_entry = operation(lambda: entries.edit_entry)
     remove_entry = operation(lambda: entries.remove_entry)
     remove_entries = operation(lambda: tail.remove_entries)
@@ -243,6 +246,7 @@ class MemoryLedger:
     get_summary = operation(lambda: past_summaries.get_summary)
     get_data = operation(lambda: session_data.get_data)
     patch_data = operation(lambda: session_data.patch_data)
+    set_data = operation(lambda: session_data.set_data)
     keep = operation(lambda: kept.keep)
     get_kept = operation(lambda: kept.get_kept)
     get_kept_values = operation(lambda: kept.get_kept_values)

@@ -84,6 +84,22 @@ class Guard(TypedDict, total=False):
     user_id: str | None
 
 
+class SessionWrite(TypedDict, total=False):
+    """What one session gets in a write to several: entries, keys of its data, or both; *session_id* is required.
+
+    *data* has values of whole keys of the session data, *remove_data* keys to remove. *config* is the memory config of
+    a session that begins. With an *expected_version*, nothing is written to any session if this one is at another.
+    """
+
+    session_id: str
+    user_id: str | None
+    entries: Sequence[Mapping[str, Any]]
+    data: Mapping[str, Any]
+    remove_data: Sequence[str]
+    expected_version: int | None
+    config: "ConfigLike | None"
+
+
 class When(TypedDict, total=False):
     """Whose session is read, and as of when: at a version, at a time, or now."""
 

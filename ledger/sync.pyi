@@ -44,6 +44,7 @@ from ledger.results import (
     PatchedData,
     Point,
     Rendering,
+    SessionWrite,
     Version,
     WhatIf,
     When,
@@ -193,6 +194,8 @@ class SyncMemoryLedger:
         config: ConfigLike | None = None,
     ) -> Added:
         """Record OpenAI chat or Anthropic messages, or items of OpenAI Responses, as they are, in one write."""
+    def write_sessions(self, writes: Sequence[SessionWrite], *, idempotency_key: str | None = None) -> list[Added]:
+        """Record entries and data of 1 to 100 sessions, all or nothing; return what each got, in the same order."""
     def edit_entry(self, session_id: str, entry_id: str, content: str, **guard: Unpack[Guard]) -> Version:
         """Replace the text of an active entry and return the session's version; the old text stays in history."""
     def remove_entry(self, session_id: str, entry_id: str, **guard: Unpack[Guard]) -> Version:
@@ -293,6 +296,10 @@ class SyncMemoryLedger:
         """Return the session's own JSON object; empty for an unknown session."""
     def patch_data(self, session_id: str, patch: Mapping[str, Any], **guard: Unpack[Guard]) -> PatchedData:
         """Merge *patch* (RFC 7396) into the session's own JSON object and return that."""
+    def set_data(
+        self, session_id: str, values: Mapping[str, Any], *, remove: Sequence[str] = (), **guard: Unpack[Guard]
+    ) -> PatchedData:
+        """Set whole keys of the session's own JSON object, remove others, and return the object."""
     def keep(
         self,
         session_id: str,

@@ -5,13 +5,23 @@ import logging
 from collections.abc import Sequence
 from typing import TypeVar, Unpack
 
+from ledger.application.deciding import decided_events, live_until, opens_life, recorded_events
+from ledger.application.joint_writes import JointWrites
 from ledger.application.session_turns import SessionTurns
-from ledger.application.writes import CommandsFor, Decision, DecisionFor, Idempotency, WriteOptions, Written
+from ledger.application.writes import (
+    CommandsFor,
+    Decision,
+    DecisionFor,
+    Idempotency,
+    SessionPart,
+    WriteOptions,
+    Written,
+)
 from ledger.codec import decode
 from ledger.contention import until_uncontended
 from ledger.errors import IdempotencyMismatch, LedgerError, Unreadable, VersionConflict
 from ledger.event_encoding import stream_write
-from ledger.events import Event, RecordedEvent, SessionOpened, SessionRestored, to_microseconds
+from ledger.events import Event, RecordedEvent
 from ledger.ids import Stream
 from ledger.ports import AppendRequest, Clock, Receipt, Store, StreamWrite
 from ledger.session.commands import OpenSession
@@ -19,7 +29,6 @@ from ledger.session.decisions import decide
 from ledger.session.state import SessionState
 from ledger.states.loading import States
 from projections.ranges import ranges_of
-from projections.working_memory import NOT_FROM_CLIENTS
 
 T = TypeVar("T")
 log = logging.getLogger("ledger")
@@ -34,6 +43,7 @@ class CommandHandler:
         self._clock = clock
         self._turns = SessionTurns()
         self._saving: set[asyncio.Task[None]] = set()
+        self._joint = JointWrites(store, states, clock, self._turns, self._taken_in)
 
     async def write(
         self, stream: Stream, commands_for: CommandsFor, *, actor: str, **options: Unpack[WriteOptions]
@@ -94,6 +104,18 @@ class CommandHandler:
         finally:
             self._turns.end(key, together=False)
 
+    async def write_sessions(
+        self, parts: Sequence[SessionPart[T]], *, actor: str, idempotency: Idempotency | None = None
+    ) -> list[tuple[Written, T | None]]:
+        """Write to several sessions at once, each as `write_with_note` does: all of it, or nothing.
+
+        Each session may be in one part only. The answers are in the order of *parts*.
+
+        Raises:
+            IdempotencyMismatch, VersionConflict, LedgerError: as `write_with_note` does.
+        """
+        return await self._joint.write(parts, actor=actor, idempotency=idempotency)
+
     async def fork(
         self, stream: Stream, opening: OpenSession, *, actor: str, idempotency: Idempotency | None = None
     ) -> Written:
@@ -123,10 +145,10 @@ class CommandHandler:
         version = queued[-1].version if queued else state.version
         try:
             decision = await decision_for(state)
-            events = _decided(state, decision)
+            events = decided_events(state, decision)
         except LedgerError:  # it may have another outcome on the newest state
             return None
-        if not events or decision.exact or _starts_life(events):
+        if not events or decision.exact or opens_life(events):
             return None
         write = stream_write(
             stream,
@@ -134,7 +156,7 @@ class CommandHandler:
             expected_version=None,
             items_after=decision.items_after,
             life_after=version,
-            live_until_us=_live_until(state, events),
+            live_until_us=live_until(state, events),
             clock=self._clock,
             actor=actor,
         )
@@ -166,7 +188,7 @@ class CommandHandler:
 
             async def decided() -> tuple[Decision[T], list[Event]]:
                 decision = await decision_for(newest)
-                return decision, _decided(newest, decision)
+                return decision, decided_events(newest, decision)
 
             try:
                 if expected_version is not None and expected_version != newest.version:
@@ -180,7 +202,7 @@ class CommandHandler:
             if not events:
                 earlier = await self._earlier(stream, idempotency)
                 return (earlier, None) if earlier else (Written(newest), decision.note)
-            starts = has_expired or _starts_life(events)
+            starts = has_expired or opens_life(events)
             is_exact = starts or decision.exact or number > 1 or not commutes or expected_version is not None
             write = stream_write(
                 stream,
@@ -188,7 +210,7 @@ class CommandHandler:
                 expected_version=newest.version if is_exact else None,
                 items_after=decision.items_after,
                 life_after=None if is_exact else newest.version,
-                live_until_us=None if starts else _live_until(newest, events),
+                live_until_us=None if starts else live_until(newest, events),
                 clock=self._clock,
                 actor=actor,
             )
@@ -220,30 +242,27 @@ class CommandHandler:
         appended = await self._store.events.append(request)
         if appended.replayed:
             return await self._first_answer(stream, appended.receipts)
-        recorded = tuple(
-            [
-                RecordedEvent(
-                    receipt.version,
-                    receipt.position,
-                    receipt.event_id,
-                    new.occurred_us,
-                    receipt.recorded_us,
-                    new.actor,
-                    event,
-                )
-                for event, new, receipt in zip(events, write.events, appended.receipts, strict=True)
-            ]
-        )
+        recorded = recorded_events(write, events, appended.receipts)
         digest = appended.receipts[-1].hash
         if decided_on is not None and self._states.queue(stream, recorded, digest, follows=appended.follows):
             return Written(decided_on, recorded, appended.receipts)
+        return await self._taken_in(stream, recorded, appended.receipts, appended.follows)
+
+    async def _taken_in(
+        self,
+        stream: Stream,
+        recorded: tuple[RecordedEvent, ...],
+        receipts: tuple[Receipt, ...],
+        follows: bytes | None = None,
+    ) -> Written:
+        """Return the answer to a write of events that are stored, with the state after them."""
         try:
-            state = await self._states.advance(stream, recorded, digest, follows=appended.follows)
+            state = await self._states.advance(stream, recorded, receipts[-1].hash, follows=follows)
         except Unreadable as fault:  # another writer's events; ours are stored, so this must not fail
             log.warning("a session cannot be read after an append: %s", fault.code)
             state = SessionState(version=recorded[-1].version)
         self._save_snapshot_if_due(stream)
-        return Written(state, recorded, appended.receipts)
+        return Written(state, recorded, receipts)
 
     async def _earlier(self, stream: Stream, idempotency: Idempotency | None) -> Written | None:
         """Return the first answer to a request; None if it was not carried out before."""
@@ -274,22 +293,3 @@ class CommandHandler:
             await self._states.save_snapshot(stream, state, digest)
         except LedgerError as fault:
             log.warning("a snapshot was not saved: %s", fault.code)
-
-
-def _decided(state: SessionState, decision: Decision[T]) -> list[Event]:
-    events: list[Event] = []
-    for command in decision.commands:
-        events += decide(state, command)
-    return events
-
-
-def _starts_life(events: Sequence[Event]) -> bool:
-    return not {SessionOpened, SessionRestored}.isdisjoint(map(type, events))
-
-
-def _live_until(state: SessionState, events: Sequence[Event]) -> int | None:
-    """Return when *events*, decided while the session was live, must be stored; None if they do not renew it."""
-    expires_at = None if state.working.ttl_seconds is None else state.working.expires_at
-    if expires_at is None or all(isinstance(event, NOT_FROM_CLIENTS) for event in events):
-        return None
-    return to_microseconds(expires_at)

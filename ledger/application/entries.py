@@ -31,7 +31,7 @@ from projections.tool_pairs import Call
 BATCH_ENTRIES = 1_000  # trust N-6
 
 
-class _Before(msgspec.Struct, frozen=True):
+class WindowBefore(msgspec.Struct, frozen=True):
     """The state that a batch was added to: calls that wait for a result, and stored entries by id."""
 
     waiting: tuple[Call, ...] = ()
@@ -245,14 +245,14 @@ async def add_drafts(
     tries = itertools.count()
 
     # quoted, or each write would evaluate it
-    async def decision_for(state: SessionState) -> "Decision[_Before]":
+    async def decision_for(state: SessionState) -> "Decision[WindowBefore]":
         write_id = handle.services.clock.ulid()
         new_life = starts_life(handle, state)
         is_unsure = bool(ids) and not new_life
         # usually the ids are new: the append itself looks, and refuses if one is known
         leaves_it_to_append = is_unsure and next(tries) == 0 and expected_version is None
         known = {} if leaves_it_to_append or not is_unsure else await known_entries(handle, stream, state, ids)
-        before = _Before(() if new_life else state.items.waiting, known)
+        before = WindowBefore(() if new_life else state.items.waiting, known)
         tokenizer = (config or handle.services.config if new_life else state.config).tokenizer
         entries = [new_entry(handle, draft, write_id, tokenizer) for draft in drafts]
         if expected_version:  # the writer has seen the session up to it (http W-54)
@@ -266,8 +266,7 @@ async def add_drafts(
             items_after=state.cleared_version if leaves_it_to_append else None,
         )
 
-    services = handle.services
-    written, before = await services.commands.write_with_note(
+    written, before = await handle.services.commands.write_with_note(
         stream,
         decision_for,
         actor=handle.actor,
@@ -275,7 +274,15 @@ async def add_drafts(
         expected_version=expected_version,
         idempotency=handle.idempotency(stream, "add_entries", {"entries": drafts}, key),
     )
-    before = before or _Before()
+    return await answer_to_adding(handle, stream, drafts, written, before)
+
+
+async def answer_to_adding(
+    handle: NamespaceHandle, stream: Stream, drafts: Sequence[EntryDraft], written: Written, before: WindowBefore | None
+) -> Added:
+    """Return what became of *drafts* in a write of theirs, and let what follows from new entries begin."""
+    before = before or WindowBefore()
+    ids = [draft.entry_id for draft in drafts if draft.entry_id is not None]
     entries, known = added_entries(written, before.waiting), before.known
     if written.replayed and ids:
         new = {entry.entry_id for entry in entries}
@@ -283,7 +290,7 @@ async def add_drafts(
     if not written.replayed:
         _notify_added(handle, stream, written)
         if entries:
-            await services.compactor.evaluate_added(stream, written.version, actor=handle.actor)
+            await handle.services.compactor.evaluate_added(stream, written.version, actor=handle.actor)
     return Added(
         session_id=stream.session_id,
         version=written.version,

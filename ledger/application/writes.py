@@ -7,6 +7,7 @@ from uuid import UUID
 import msgspec
 
 from ledger.events import RecordedEvent
+from ledger.ids import Stream
 from ledger.ports import Receipt
 from ledger.session.commands import Command
 from ledger.session.state import SessionState
@@ -32,6 +33,14 @@ class Decision(msgspec.Struct, Generic[T_co], frozen=True):
 #: one when content that it needs was loaded.
 CommandsFor: TypeAlias = Callable[[SessionState], Awaitable[Sequence[Command]]]
 DecisionFor: TypeAlias = Callable[[SessionState], Awaitable[Decision[T]]]
+
+
+class SessionPart(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """What one session gets in a write to several; with *expected_version* only at that version."""
+
+    stream: Stream
+    decision_for: DecisionFor[T]
+    expected_version: int | None = None
 
 
 class Written(msgspec.Struct, frozen=True):
