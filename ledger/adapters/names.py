@@ -14,16 +14,17 @@ _LONGEST: Final = 200
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._-]")
 
 
-def name_of(key: str, *, separators: str = "") -> str:
+def name_of(key: str, *, separators: str = "", longest: int = _LONGEST) -> str:
     """Return *key* if it can be a name, and else its bytes in percent notation after ``~``; a long one as a digest.
 
-    *separators* are characters that join several names into one, and may be in none of them.
+    *separators* are characters that join several names into one, and may be in none of them. A name has at most
+    *longest* characters.
     """
-    if not key.startswith("~") and not set(separators) & set(key) and len(key) <= _LONGEST and _is_name(key):
+    if not key.startswith("~") and not set(separators) & set(key) and len(key) <= longest and _is_name(key):
         return key
     data = key.encode(errors="surrogatepass")
     encoded = "~" + "".join(chr(byte) if _PLAIN.match(chr(byte)) else f"%{byte:02X}" for byte in data)
-    return encoded if len(encoded) <= _LONGEST else f"~~{sha256(data).hexdigest()}"
+    return encoded if len(encoded) <= longest else f"~~{sha256(data).hexdigest()}"
 
 
 def key_of(name: str) -> str | None:

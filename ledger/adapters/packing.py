@@ -18,7 +18,7 @@ def packed(sdk: str, item: JsonObject, content: str) -> JsonObject:
         check_value(data, field="data")
     except InvalidInput:
         return as_text(sdk, item)
-    if _has_whole_float(item):  # JSON in canonical form has no 1.0
+    if has_whole_float(item):  # JSON in canonical form has no 1.0
         return as_text(sdk, item)
     at = _place(item, content) if content else None
     return data if at is None else {**data, "item": _with(item, at, None), "at": at}
@@ -40,6 +40,14 @@ def unpacked(sdk: str, entry: Entry) -> JsonObject | None:
     return dict(_with(item, data["at"], entry.content)) if "at" in data else dict(item)
 
 
+def has_whole_float(value: Any) -> bool:
+    """Tell whether *value* has a float such as 1.0, which canonical JSON writes as an integer."""
+    if isinstance(value, float):
+        return value.is_integer()
+    below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(map(has_whole_float, below))
+
+
 def _place(value: Any, text: str) -> list[str | int] | None:
     """Return the way to the first string in *value* that equals *text*."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -59,10 +67,3 @@ def _with(value: Any, at: list[str | int], text: str | None) -> Any:
     changed: Any = list(value) if isinstance(value, list) else dict(value)
     changed[at[0]] = _with(changed[at[0]], at[1:], text)
     return changed
-
-
-def _has_whole_float(value: Any) -> bool:
-    if isinstance(value, float):
-        return value.is_integer()
-    below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(map(_has_whole_float, below))
