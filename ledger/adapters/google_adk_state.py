@@ -17,9 +17,8 @@ TEMPORARY: Final = "temp:"
 SEPARATOR: Final = "|"
 #: The key of the session data that has the SDK's own names and the time of creation.
 ABOUT: Final = "~adk"
-#: In the place of a value that session data cannot hold.
+#: In the place of a value, or under another key, if session data cannot have one of them: both as ASCII text.
 _TEXT: Final = "~json"
-_KEY: Final = "~key"
 #: Of two names with a separator, which together are one of at most 255 characters and 512 bytes.
 _LONGEST_ASCII: Final = 120
 _LONGEST: Final = 60
@@ -80,23 +79,21 @@ def state_of(data: Mapping[str, Any], prefix: str = "") -> JsonObject:
     for data_key, stored in data.items():
         if data_key == ABOUT:
             continue
-        if isinstance(stored, dict) and stored.keys() == {_TEXT, _KEY}:
-            found[f"{prefix}{stored[_KEY]}"] = json.loads(stored[_TEXT])
-        else:
-            found[f"{prefix}{data_key}"] = stored
+        key, value = json.loads(stored[_TEXT]) if isinstance(stored, dict) and _TEXT in stored else (data_key, stored)
+        found[f"{prefix}{key}"] = value
     return found
 
 
 def _data_key(key: str) -> str:
     """Return *key* if session data can have it and it is not one of ours, or else another name for it."""
-    return key if not key.startswith("~") and _is_plain({key: None}) else name_of(key)
+    return key if not key.startswith("~") and _is_plain({key: None}) else name_of(key, longest=_LONGEST)
 
 
 def _stored(key: str, value: Any) -> Any:
     own = isinstance(value, dict) and _TEXT in value
     if _data_key(key) == key and not own and _is_plain(value) and not has_whole_float(value):
         return value
-    return {_TEXT: json.dumps(value), _KEY: key}
+    return {_TEXT: json.dumps([key, value])}
 
 
 def _is_plain(value: Any) -> bool:
