@@ -5,15 +5,18 @@ BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 STAMP := $(VENV)/installed
 PEERS := .venv-peers
+ADK := .venv-adk
 # files to workers, and groups of files to one of them: see tests/support/scheduling.py
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
+# all extras but google-adk, whose SDK wants an OpenTelemetry that is older than that of tracing
+LOCKED := claude-agent knowledge langgraph local-embedder mcp openai openai-agents reports tracing
 PIN := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header
 
 # every command is a new process: compiling the same modules again for each would be half of its time
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-slow test-pgbouncer test-ams test-adapters check bench bench-peers bench-peers-lock fix docs \
+.PHONY: help demo test test-quick test-slow test-pgbouncer test-ams test-adapters check bench bench-peers bench-peers-lock adk-lock fix docs \
 	docs-generate schema sync-stub lock lock-image clean ui ui-check bench-viewer
 
 help: ## list these targets
@@ -39,8 +42,9 @@ test-pgbouncer: $(STAMP) ## the tests of the service and of appending, through P
 test-ams: $(STAMP) ## the published clients of the Redis Agent Memory Server, fetched: their tests, and every method here
 	$(BIN)/python -m tools.ams
 
-test-adapters: $(STAMP) ## the adapters with what their SDKs' projects released, fetched: the inspector of MCP; needs npm
+test-adapters: $(STAMP) $(ADK)/installed ## the adapters with what their SDKs' projects released, fetched: Google ADK, the inspector of MCP; needs npm
 	$(BIN)/pytest -m adapters_upstream tests/adapters
+	$(ADK)/bin/python -m pytest tests/adapters/google_adk
 
 check: $(STAMP) ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .
@@ -56,6 +60,10 @@ bench-peers: $(PEERS)/installed ## measure beside other stores of agent memory, 
 
 bench-viewer: $(STAMP) ## measure the viewer in Chromium beside the bounds of its specification
 	$(BIN)/python -m bench.viewer
+
+adk-lock: $(STAMP) ## pin what the tests of Google ADK are run with, with hashes
+	$(PIN) --upgrade --extra google-adk --output-file tests/adapters/google_adk/requirements.lock pyproject.toml \
+		tests/adapters/google_adk/requirements.in
 
 bench-peers-lock: $(STAMP) ## pin what bench-peers installs, with hashes
 	$(PIN) --upgrade --output-file bench/peers/requirements.lock pyproject.toml bench/peers/requirements.in
@@ -92,7 +100,7 @@ sync-stub: $(STAMP) ## write ledger/sync.pyi, the signatures of SyncMemoryLedger
 	$(BIN)/python -m tools.generate_sync_stub
 
 lock: $(STAMP) ## pin the newest versions that fit, with hashes; the Claude SDK's wheel holds 160 MB of binary
-	$(PIN) --upgrade --all-extras --group dev --no-emit-package claude-agent-sdk \
+	$(PIN) --upgrade $(addprefix --extra ,$(LOCKED)) --group dev --no-emit-package claude-agent-sdk \
 		--output-file requirements.lock pyproject.toml
 	$(MAKE) lock-image
 
@@ -102,7 +110,7 @@ lock-image: $(STAMP) ## of those, pin what the image of the service is made with
 	$(PIN) --constraints requirements.lock --group build --output-file requirements-build.lock
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(PEERS) .ams .upstream .demo dist build site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(ADK) .ams .upstream .demo dist build site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): requirements.lock pyproject.toml
@@ -119,10 +127,12 @@ endif
 
 # other people's releases, with what this project needs, apart from everything else
 $(PEERS)/installed: bench/peers/requirements.lock
-	$(PYTHON) -m venv $(PEERS)
+$(ADK)/installed: tests/adapters/google_adk/requirements.lock
+$(PEERS)/installed $(ADK)/installed:
+	$(PYTHON) -m venv $(@D)
 ifdef UV
-	$(UV) pip install --quiet --python $(PEERS)/bin/python --require-hashes -r bench/peers/requirements.lock
+	$(UV) pip install --quiet --python $(@D)/bin/python --require-hashes -r $<
 else
-	$(PEERS)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers/requirements.lock
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $<
 endif
 	@touch $@

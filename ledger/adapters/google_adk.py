@@ -233,7 +233,7 @@ class LedgerSessionService(BaseSessionService):
         try:
             await self._again(work)
         except VersionConflict as fault:
-            message = "The session has events that this object does not show. Get it again before you append."
+            message = "The session was modified in storage by another writer. Get it again before you append."
             raise StaleSessionError(message) from fault
         except SessionNotFound as fault:
             raise SessionNotFoundError(f"Session {session.id} not found.") from fault
@@ -265,10 +265,13 @@ class LedgerSessionService(BaseSessionService):
 
 async def _read(ledger: MemoryLedger, *, place: AdkPlace, limits: EventLimits, when: When) -> StoredAdkSession | None:
     version, at = when.get("version"), check_time(when.get("at"), "at")
-    if version is not None:
-        at = await moment_of(ledger, place.names, version)
-    shared = await read_shared(ledger, place.app_name, place.user_id, at)
-    return await read_session(ledger, place.names, shared, limits=limits, when=when)
+    try:
+        if version is not None:
+            at = await moment_of(ledger, place.names, version)
+        shared = await read_shared(ledger, place.app_name, place.user_id, at)
+        return await read_session(ledger, place.names, shared, limits=limits, when=when)
+    except SessionNotFound:
+        return None
 
 
 async def _fork(

@@ -23,7 +23,7 @@ from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import partial_state
 from ledger.application.session_start import starts_life
 from ledger.application.transcript import read_transcript
-from ledger.errors import VersionNotFound
+from ledger.errors import NotFound
 from ledger.events import JsonObject, to_datetime
 from ledger.memory import MemoryLedger
 from ledger.ports.session_index import IndexedSession
@@ -96,7 +96,7 @@ async def read_state(ledger: MemoryLedger, names: AdkNames, prefix: str = "", at
     when: When = {"user_id": names.user_id} if at is None else {"user_id": names.user_id, "at": at}
     try:
         return state_of(await ledger.get_data(names.session_id, **when), prefix)
-    except VersionNotFound:  # it began later
+    except NotFound:  # it began later, or never
         return {}
 
 

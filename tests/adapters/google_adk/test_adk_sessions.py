@@ -403,6 +403,13 @@ async def test_the_past_is_read_with_the_state_of_its_time__AD_13(service: Ledge
         await service.get_session_at(**S)
     now = await service.get_session_at(**S, at="2100-01-01T00:00:00Z")
     assert now == session
+    with pytest.raises(VersionNotFound):
+        await service.get_session_at(**S, at="2000-01-01T00:00:00Z")
+    for when in ({"version": 1}, {"at": "2100-01-01T00:00:00Z"}):
+        assert await service.get_session_at(**{**S, "session_id": "unknown"}, **when) is None
+    alone = {"app_name": "bank", "user_id": "tom", "session_id": "s"}
+    await service.create_session(**alone)
+    assert await service.get_session_at(**alone, version=2) == await service.get_session(**alone)
 
 
 async def test_a_fork_goes_its_own_way_and_both_are_proved__AD_13(

@@ -20,9 +20,9 @@ pytestmark = [pytest.mark.adapters_upstream, pytest.mark.timeout(300)]
 
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parents[2]
-FILES: Final = ("test_session_service.py", "test_get_user_state.py", "test_session_filter_events.py")
-#: Tests of the SDK's service on SQLite that have its name, and no other service.
-DESELECTED: Final = "not test_sqlite_session_service"
+FILES: Final = ("test_session_service.py", "test_get_user_state.py")
+#: Those of one service of the SDK, and of no other.
+DESELECTED: Final = "not test_sqlite_session_service and not test_database_session_service"
 
 
 @pytest.fixture(scope="module")
