@@ -17,7 +17,7 @@ pytest.importorskip("google.adk.sessions", reason=NOT_INSTALLED)
 
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.errors import StaleSessionError
-from google.adk.events import Event
+from google.adk.events import Event, EventActions
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService, Session
 from google.genai import types
@@ -185,6 +185,30 @@ async def test_ten_sessions_at_once_count_in_one_state_of_the_app__LF_6(
     assert len(listed) == 10
     assert {each.state["app:lookups"] for each in listed} <= {*range(1, 11)}
     assert {each.state["user:last_city"] for each in listed} == {"Paris"}
+    assert (await service.ledger.verify()).ok
+
+
+async def test_two_services_on_one_database_see_each_other_and_lose_no_state__LF_6(
+    service: LedgerSessionService, url: str, namespace: str
+) -> None:
+    async with LedgerSessionService(url, namespace=namespace, actor="two", allow_unsafe=True) as other:
+        services = [service, other]
+        sessions = [await each.create_session(**{**S, "session_id": f"s{at}"}) for at, each in enumerate(services)]
+
+        async def change(at: int, number: int) -> None:
+            delta = {f"app:{at}-{number}": number, f"user:{at}-{number}": number, "app:last": number}
+            actions = EventActions(state_delta=delta)
+            await services[at].append_event(sessions[at], Event(author="guide", actions=actions))
+
+        await asyncio.gather(*(change(at, number) for number in range(10) for at in (0, 1)))
+        found = await service.get_session(**{**S, "session_id": "s1"})
+        assert found is not None
+        keys = {f"{scope}:{at}-{number}" for scope in ("app", "user") for at in (0, 1) for number in range(10)}
+        assert found.state.keys() == keys | {"app:last"}
+        assert found == await other.get_session(**{**S, "session_id": "s1"})
+        await service.append_event(found, Event(author="guide"))
+        with pytest.raises(StaleSessionError):
+            await other.append_event(sessions[1], Event(author="guide"))
     assert (await service.ledger.verify()).ok
 
 
