@@ -7,10 +7,10 @@ An app and a user are one user of the ledger, a session is a session, and an eve
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Literal, Self
 from weakref import WeakValueDictionary
 
 from google.adk.errors import StaleSessionError
@@ -36,15 +36,12 @@ from ledger.adapters.google_adk_state import ABOUT, AdkNames, session_names, use
 from ledger.adapters.google_adk_writing import AdkPlace, SeenEvents, append, create
 from ledger.adapters.opening import OpenedLedger
 from ledger.clock import SystemClock
-from ledger.errors import DatabaseUnavailable, InvalidInput, SessionExists, SessionNotFound, VersionConflict
+from ledger.errors import InvalidInput, SessionExists, SessionNotFound, VersionConflict
 from ledger.events import JsonObject
 from ledger.memory import MemoryLedger
 from ledger.results import When
 from ledger.session.drafts import check_time
 
-T = TypeVar("T")
-
-_TRIES: Final = 3
 _clock: Final = SystemClock()
 
 
@@ -112,7 +109,7 @@ class LedgerSessionService(BaseSessionService):
         """
         place = AdkPlace(app_name, user_id, (session_id or "").strip() or _clock.ulid())
         try:
-            await self._again(partial(create, place=place, state=_jsonable(state or {}), key=_clock.ulid()))
+            await self._opened.run_once(partial(create, place=place, state=_jsonable(state or {}), key=_clock.ulid()))
         except SessionExists as fault:
             raise AlreadyExistsError(f"Session with id {place.session_id} already exists.") from fault
         found = await self._read(place, ALL_EVENTS, {})
@@ -231,7 +228,7 @@ class LedgerSessionService(BaseSessionService):
                 self._commit_event_to_session(session, event)
 
         try:
-            await self._again(work)
+            await self._opened.run_once(work)
         except VersionConflict as fault:
             message = "The session was modified in storage by another writer. Get it again before you append."
             raise StaleSessionError(message) from fault
@@ -252,15 +249,6 @@ class LedgerSessionService(BaseSessionService):
     async def _read(self, place: AdkPlace, limits: EventLimits, when: When) -> Session | None:
         found = await self._opened.run(partial(_read, place=place, limits=limits, when=when))
         return None if found is None else _session(place, found)
-
-    async def _again(self, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:
-        """Run *work*, which has an idempotency key, again if the connection broke and nobody knows if it was done."""
-        for _ in range(_TRIES - 1):
-            try:
-                return await self._opened.run(work)
-            except DatabaseUnavailable:
-                continue
-        return await self._opened.run(work)
 
 
 async def _read(ledger: MemoryLedger, *, place: AdkPlace, limits: EventLimits, when: When) -> StoredAdkSession | None:

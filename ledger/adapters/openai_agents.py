@@ -20,7 +20,7 @@ from ledger.adapters.opening import OpenedLedger
 from ledger.application.entries import add_drafts
 from ledger.application.reading import partial_state
 from ledger.application.transcript import read_transcript
-from ledger.errors import DatabaseUnavailable, InvalidInput, VersionConflict
+from ledger.errors import InvalidInput, VersionConflict
 from ledger.memory import MemoryLedger
 from ledger.results import Forked, When
 from ledger.session.state import SessionState
@@ -31,7 +31,6 @@ Item = dict[str, Any]
 
 #: Every item stays as it is, and nothing is compacted.
 _CONFIG: Final = memory_config.load({"profile": "none"})
-_TRIES: Final = 3
 
 
 class MemoryLedgerSession:
@@ -90,7 +89,7 @@ class MemoryLedgerSession:
         self._opened.check_open()
         if not items:
             return
-        self._version = await self._again(self._adding(items))
+        self._version = await self._opened.run_once(self._adding(items))
 
     def _adding(self, items: list[Any]) -> Callable[[MemoryLedger], Awaitable[int]]:
         """Return what adds *items* to a ledger, once however often it is run, and returns the version."""
@@ -239,15 +238,6 @@ class MemoryLedgerSession:
         """Return the state that is shown here; the empty one for an unknown session."""
         handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
         return await partial_state(handle, self._name, {**self._when, "user_id": self._user_id})
-
-    async def _again(self, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:
-        """Run *work*, which has an idempotency key, again if the connection broke and nobody knows if it was done."""
-        for _ in range(_TRIES - 1):
-            try:
-                return await self._opened.run(work)
-            except DatabaseUnavailable:
-                continue
-        return await self._opened.run(work)
 
     def _twin(self, session_id: str) -> "MemoryLedgerSession":
         twin = MemoryLedgerSession.__new__(MemoryLedgerSession)

@@ -1,4 +1,6 @@
-"""A ledger that an adapter opens, or is given, to be used from any event loop and thread. Source: adapters AD-2, AD-11.
+"""A ledger that an adapter opens, or is given, to be used from any event loop and thread.
+
+Source: adapters AD-2, AD-10, AD-11.
 
 Adapters that are created often, such as one for each conversation, share one ledger of a process.
 """
@@ -13,12 +15,13 @@ from typing import Any, Final, TypeVar
 
 import anyio.to_thread
 
-from ledger.errors import InvalidInput, Unavailable
+from ledger.errors import DatabaseUnavailable, InvalidInput, Unavailable
 from ledger.event_loop_thread import EventLoopThread
 from ledger.memory import MemoryLedger
 
 T = TypeVar("T")
 
+_TRIES: Final = 3
 #: Arguments that a forked child cannot use again.
 _NOT_FOR_CHILDREN: Final = frozenset({"store", "summarizer", "embedder"})
 
@@ -74,6 +77,18 @@ class OpenedLedger:
         if self._given is not None:
             return await _finished(_awaited(work(self._given, *args)))
         return await _in_a_thread(partial(self.call, work, *args))
+
+    async def run_once(self, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:
+        """Return the result of *work*, which has an idempotency key.
+
+        It is repeated if the connection broke and nobody knows whether it was done. Raises as `run` does.
+        """
+        for _ in range(_TRIES - 1):
+            try:
+                return await self.run(work)
+            except DatabaseUnavailable:
+                continue
+        return await self.run(work)
 
     def check_open(self) -> None:
         """Raise `Unavailable` after `close`."""

@@ -1,15 +1,13 @@
 """Session services on each store, and on a database of their own."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from tests.support.databases import Server
 from tests.support.ledgers import ledger_over
-from tests.support.model_endpoint import Endpoint, serving
 
 if TYPE_CHECKING:
     from ledger.adapters.google_adk import LedgerSessionService
@@ -28,17 +26,3 @@ async def service(opened: MemoryLedger) -> "AsyncIterator[LedgerSessionService]"
 
     async with LedgerSessionService(ledger=opened) as found:
         yield found
-
-
-@pytest.fixture(scope="session")
-def url(server: Server, shared_database: str) -> Iterator[str]:
-    """The URL of the shared database for a login of the application."""
-    with server.login("ledger_app") as login:
-        yield server.url_of(login, shared_database)
-
-
-@pytest.fixture
-def model() -> Iterator[Endpoint]:
-    """A model server on loopback."""
-    with serving() as endpoint:
-        yield endpoint

@@ -1,14 +1,12 @@
 """Savers on a real database, and the graphs that use them."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
 from ledger.adapters.langgraph import LedgerSaver
 from ledger.memory import MemoryLedger
 from ledger.stores.postgres import PostgresStore
-from tests.support.databases import Server
-from tests.support.model_endpoint import Endpoint, serving
 
 
 @pytest.fixture
@@ -22,17 +20,3 @@ async def own_ledger(postgres_store: PostgresStore, namespace: str) -> AsyncIter
 def saver(own_ledger: MemoryLedger) -> LedgerSaver:
     """A saver on that ledger."""
     return LedgerSaver(own_ledger)
-
-
-@pytest.fixture(scope="session")
-def url(server: Server, shared_database: str) -> Iterator[str]:
-    """The URL of the shared database for a login of the application."""
-    with server.login("ledger_app") as login:
-        yield server.url_of(login, shared_database)
-
-
-@pytest.fixture
-def model() -> Iterator[Endpoint]:
-    """A model server on loopback."""
-    with serving() as endpoint:
-        yield endpoint
