@@ -91,7 +91,7 @@ def check_keys_to_set(
         raise InvalidInput("wrong_type", "must be a JSON object", field=fields[0])
     wanted = dict(values)
     check_value(wanted, field=fields[0])
-    if isinstance(remove, str) or not all(isinstance(key, str) for key in remove):
+    if isinstance(remove, str) or not isinstance(remove, Sequence) or not all(isinstance(key, str) for key in remove):
         raise InvalidInput("wrong_type", "must be a list of keys", field=fields[1])
     if both := wanted.keys() & set(remove):
         raise InvalidInput("bad_value", f"must not have {min(both)[:80]!r}, which is set", field=fields[1])

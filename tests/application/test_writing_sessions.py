@@ -186,7 +186,7 @@ async def test_a_whole_key_of_session_data_is_replaced__LF_10(anywhere: MemoryLe
     assert same.version == changed.version
     with pytest.raises(VersionConflict):
         await anywhere.set_data("s", {"c": 1}, expected_version=1)
-    for values, remove in (({"a": float("nan")}, []), ([], []), ({}, "abc"), ({"a": 1}, ["a"])):
+    for values, remove in (({"a": float("nan")}, []), ([], []), ({}, "abc"), ({}, 1), ({}, [1]), ({"a": 1}, ["a"])):
         with pytest.raises(InvalidInput):
             await anywhere.set_data("s", values, remove=remove)  # type: ignore[arg-type]  # what is refused
 
