@@ -33,7 +33,7 @@ from ledger.adapters.google_adk_reading import (
     read_state,
 )
 from ledger.adapters.google_adk_state import ABOUT, AdkNames, session_names, user_names
-from ledger.adapters.google_adk_writing import AdkPlace, SeenEvents, append, create
+from ledger.adapters.google_adk_writing import AdkPlace, SeenEvents, append, create, is_stored
 from ledger.adapters.opening import OpenedLedger
 from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, SessionExists, SessionNotFound, VersionConflict
@@ -212,8 +212,9 @@ class LedgerSessionService(BaseSessionService):
             InvalidInput: the event or the state is over a limit.
             DatabaseUnavailable: nobody knows whether it was stored; append it again.
         """
-        if event.partial or any(known == event for known in session.events if known.id == event.id):
+        if event.partial:
             return event
+        may_be_stored = any(known.id == event.id for known in session.events)
         self._apply_temp_state(session, event)
         event = self._trim_temp_delta_state(event)
         place = AdkPlace(session.app_name, session.user_id, session.id)
@@ -222,6 +223,8 @@ class LedgerSessionService(BaseSessionService):
 
         async def work(ledger: MemoryLedger) -> None:
             async with self._locks.setdefault(place.names, asyncio.Lock()):
+                if may_be_stored and await is_stored(ledger, place, stored):
+                    return
                 version = await append(ledger, place, stored, _seen(session), key)
                 session._storage_update_marker = str(version)  # noqa: SLF001 - the SDK's own services have it there
                 session.last_update_time = event.timestamp

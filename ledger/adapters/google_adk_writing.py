@@ -110,6 +110,13 @@ async def append(ledger: MemoryLedger, place: AdkPlace, event: JsonObject, seen:
     return written.version
 
 
+async def is_stored(ledger: MemoryLedger, place: AdkPlace, event: JsonObject) -> bool:
+    """Tell whether the session has an event that is equal to *event*; it reads all of them."""
+    names = place.names
+    entries = await ledger.get_transcript(names.session_id, user_id=names.user_id)
+    return any(event_of(entry) == event for entry in entries)
+
+
 async def _write(
     handle: NamespaceHandle, first: SessionPart[Any], others: Sequence[SessionPart[Any]], key: str
 ) -> tuple[Written, Any]:

@@ -168,9 +168,11 @@ async def test_an_event_that_is_delivered_again_is_stored_once__AD_10(service: L
     before = await got(service)
     await service.append_event(session, event.model_copy(deep=True))
     assert await got(service) == before
-    same_id = said("two", id=event.id)
-    await service.append_event(session, same_id)
-    assert texts(await got(service)) == ["one", "two"]
+    await service.append_event(session, said("two", id=event.id))
+    by_hand = said("three")
+    session.events.append(by_hand)
+    await service.append_event(session, by_hand)
+    assert texts(await got(service)) == ["one", "two", "three"]
 
 
 class _LosesAnswers(EventStoreDecorator):
