@@ -10,18 +10,27 @@ import pytest
 from ledger.stores.embedded import EmbeddedServer
 from tests.adapters.google_adk import NOT_INSTALLED
 from tests.support.databases import server_folder
-from tests.support.pages import blocks
+from tests.support.pages import Block, blocks
 
 pytest.importorskip("google.adk.sessions", reason=NOT_INSTALLED)
+
+from google.adk.cli.service_registry import load_services_module
+from google.adk.cli.utils.service_factory import create_session_service_from_options
+
+from ledger.adapters.google_adk import LedgerSessionService
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "adapters" / "google-adk.md"
 
 
+def python_blocks() -> list[Block]:
+    return [block for block in blocks(PAGE) if block.language == "python"]
+
+
 @pytest.mark.postgres
 @pytest.mark.processes
 def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
-    (example,) = [block for block in blocks(PAGE) if block.language == "python"]
+    example = python_blocks()[0]
     (tmp_path / "example.py").write_text(example.text)
     with server_folder() as folder:
         own = {"MEMORY_LEDGER_DATA_DIR": str(folder / "data"), "MEMORY_LEDGER_EMBEDDED_IDLE_S": "0"}
@@ -37,3 +46,12 @@ def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[:2] == ["You said: Where is my order?", "0"]
     assert done.stdout.splitlines()[-1] == "True"
+
+
+def test_the_services_file_of_the_page_makes_the_service_of_adk_web(tmp_path: Path) -> None:
+    services = python_blocks()[1]
+    assert services.title == "services.py"
+    (tmp_path / services.title).write_text(services.text)
+    load_services_module(str(tmp_path))
+    made = create_session_service_from_options(base_dir=tmp_path, session_service_uri="ledger://")
+    assert isinstance(made, LedgerSessionService)
