@@ -122,6 +122,7 @@ class RecordedRun(AbstractCapability[Any]):
         self._recording = ""
         self._live: list[ModelMessage] = []  # the history of the run, as the run changes it
         self._last: ModelMessage | None = None  # in the history, only what follows it can be new
+        self._request: ModelMessage | None = None  # the newest message before others changed the history
         self._taken: list[ModelMessage] = []
         self._recorded: list[ModelMessage] = []
 
@@ -157,12 +158,14 @@ class RecordedRun(AbstractCapability[Any]):
         """Take what is new, before others change the history."""
         self._live = ctx.messages
         self._take(ctx)
+        self._request = ctx.messages[-1] if ctx.messages else None
         return request_context
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Record what was taken, which has its instructions now; the model is asked afterwards."""
+        self._take_added(ctx.messages)
         await self._write(ctx)
         self._last = ctx.messages[-1] if ctx.messages else None  # what others did to it is no new message
         return request_context
@@ -203,6 +206,17 @@ class RecordedRun(AbstractCapability[Any]):
             self._taken += new
             self._last = self._live[-1]
 
+    def _take_added(self, messages: list[ModelMessage]) -> None:
+        """Take also what others added to the request and after it, such as messages that a tool put in a queue."""
+        request, self._request = self._request, None
+        if request is None:
+            return
+        same = [at for at, message in enumerate(messages) if message is request]
+        same = same or [at for at, message in enumerate(messages) if _begins_with(message, request)]
+        if same:  # else another capability wrote it anew, and it stays as it was
+            self._taken = [messages[same[-1]] if each is request else each for each in self._taken]
+            self._taken += messages[same[-1] + 1 :]
+
     def _new(self, run_id: str | None) -> list[ModelMessage]:
         """Return the messages that the run made since the last ones, also if others replaced its history."""
         for at in reversed(range(len(self._live))):
@@ -223,6 +237,10 @@ class RecordedRun(AbstractCapability[Any]):
         await self._opened.run(self._conversation.adding(drafts))
         self._recorded += self._taken
         self._taken = []
+
+
+def _begins_with(message: ModelMessage, other: ModelMessage) -> bool:
+    return message.kind == other.kind and list(message.parts[: len(other.parts)]) == list(other.parts)
 
 
 async def _new_id(ledger: MemoryLedger) -> str:

@@ -15,10 +15,10 @@ import pytest
 pytest.importorskip("pydantic_ai", reason="install the extra pydantic-ai")
 
 from pydantic_ai import Agent
-from pydantic_ai.capabilities import ProcessHistory
+from pydantic_ai.capabilities import AbstractCapability, ProcessHistory
 from pydantic_ai.exceptions import UnexpectedModelBehavior, UserError
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
-from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
+from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, RunContext
 
 from ledger.adapters.pydantic_ai import LedgerHistory, RecordedRun
 from ledger.adapters.pydantic_ai_messages import dumped
@@ -345,6 +345,40 @@ async def test_what_others_do_to_the_history_is_not_recorded__PY_1(history: Ledg
     assert len(model.asked[-1]["messages"]) < 5
     found = await history.conversation("t").messages()
     assert texts(found) == ["Be brief.", "a", "one", "b", "two", "c", "three"]
+
+
+class Adding(AbstractCapability[Any]):
+    """Adds to each request: by the queue of the run, or to the history itself."""
+
+    def __init__(self, way: str) -> None:
+        self.way = way
+
+    async def before_model_request(self, ctx: RunContext[Any], request_context: Any) -> Any:
+        if self.way == "enqueue":
+            ctx.enqueue("from a hook")
+        elif self.way == "append":
+            added = ModelRequest(parts=[UserPromptPart("appended")])
+            request_context.messages = [*request_context.messages, added]
+            ctx.messages.append(added)
+        return request_context
+
+
+@pytest.mark.parametrize("way", ["nothing", "enqueue", "append"])
+async def test_what_others_add_to_a_request_is_recorded__PY_1(
+    history: LedgerHistory, model: Endpoint, way: str
+) -> None:
+    agent = weather_agent(model.url, Adding(way), history)
+
+    @agent.tool
+    def look(ctx: RunContext[None], city: str) -> str:
+        ctx.enqueue("from the tool")
+        return "seen"
+
+    model.answers(calls("Paris", tool="look"), says("Sunny."))
+    result = await agent.run("Weather?", conversation_id="t")
+    found = await history.conversation("t").messages()
+    assert shown(found) == shown(result.all_messages())
+    assert "from the tool" in texts(found)
 
 
 async def test_a_history_of_the_caller_begins_the_conversation(history: LedgerHistory, model: Endpoint) -> None:
