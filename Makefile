@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-quick test-slow test-pgbouncer test-ams test-adapters check bench bench-peers bench-peers-lock adk-lock fix docs \
-	docs-generate schema sync-stub lock lock-image clean ui ui-check bench-viewer
+	docs-generate schema sync-stub lock lock-image clean ui ui-check bench-viewer bench-adapters
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ bench: $(STAMP) ## measure against plain psycopg, into docs/benchmarks.md; about
 
 bench-peers: $(PEERS)/installed ## measure beside other stores of agent memory, into docs/benchmarks.md
 	$(PEERS)/bin/python -m bench.peers
+
+bench-adapters: $(PEERS)/installed ## measure the adapters beside the store of each SDK, into docs/benchmarks.md
+	$(PEERS)/bin/python -m bench.peers.adapters
 
 bench-viewer: $(STAMP) ## measure the viewer in Chromium beside the bounds of its specification
 	$(BIN)/python -m bench.viewer

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-TABLES: Final = ("ratios", "more", "peers")
+TABLES: Final = ("ratios", "more", "peers", "adapters")
 PAGE: Final = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
 
