@@ -1,6 +1,7 @@
 """Record calls of models as they are reported, in any order and any number of times. Source: adapters IN-3, IN-13."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from typing import Final
 
 import msgspec
@@ -18,12 +19,14 @@ from ledger.importers.prefix import SharedBranch, branch_name, place
 from ledger.importers.reported_calls import ReportedCall, kept_whole
 from ledger.importers.steps import hidden
 from ledger.session.commands import AddEntries, HideAdded
-from ledger.session.drafts import draft_entry
+from ledger.session.drafts import EntryDraft, draft_entry
 from ledger.session.state import SessionState
 
 #: How often another writer may change the branches of a session meanwhile.
 _ATTEMPTS: Final = 50
 _PAGE: Final = 64
+#: How many branches of a session are looked at for each call.
+MOST_BRANCHES: Final = 50
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -48,8 +51,8 @@ async def record_call(handle: NamespaceHandle, call: ReportedCall) -> None:
         return
     for _ in range(_ATTEMPTS):
         found: list[_Found] = []
-        while True:
-            one = await _recorded(handle, call, len(found), begins=not found)
+        while len(found) < MOST_BRANCHES:
+            one = await _recorded(handle, call, _name(call, len(found)), begins=not found)
             if one.done:
                 return
             if not one.exists:
@@ -65,20 +68,28 @@ async def record_call(handle: NamespaceHandle, call: ReportedCall) -> None:
 
 async def _branched(handle: NamespaceHandle, call: ReportedCall, found: Sequence[_Found]) -> bool:
     """Begin a branch for *call*; return whether it is recorded, or is to be tried again."""
-    goes = place(len(call.ids), [one.branch for one in found])
+    goes, name = place(len(call.ids), [one.branch for one in found]), _name(call, len(found))
     if goes.branch is None:
-        return (await _recorded(handle, call, len(found), begins=True)).done
-    parent, name = branch_name(call.session_id, goes.branch), branch_name(call.session_id, len(found))
+        return (await _recorded(handle, call, name, begins=True)).done
+    _drafts(handle, [*call.instructions, *call.entries[goes.first :], *call.besides, call.record])  # or refuse it here
     try:
-        await fork(handle, parent, name, version=found[goes.branch].version)
+        await fork(handle, _name(call, goes.branch), name, version=found[goes.branch].version)
     except SessionExists:
-        return False  # another writer's branch, which this call may belong to
-    return (await _recorded(handle, call, len(found), begins=False)).done
+        if len(found) < MOST_BRANCHES:
+            return False  # another writer's branch, which this call may belong to
+    return (await _recorded(handle, call, name, begins=False)).done
 
 
-async def _recorded(handle: NamespaceHandle, call: ReportedCall, number: int, *, begins: bool) -> _Found:
-    """Write what branch *number* lacks of *call*, if it ends where the call goes on, or does not exist and *begins*."""
-    stream = handle.stream(branch_name(call.session_id, number), None)
+def _name(call: ReportedCall, number: int) -> str:
+    """Return the name of a branch; after many, one of the call's own, so that no call looks at all of them."""
+    if number < MOST_BRANCHES:
+        return branch_name(call.session_id, number)
+    return f"{call.session_id}~{sha256(call.ids[-1].encode()).hexdigest()[:16]}"
+
+
+async def _recorded(handle: NamespaceHandle, call: ReportedCall, name: str, *, begins: bool) -> _Found:
+    """Write what branch *name* lacks of *call*, if it ends where the call goes on, or does not exist and *begins*."""
+    stream = handle.stream(name, None)
 
     async def decision_for(state: SessionState) -> "Decision[_Found]":
         if starts_life(handle, state) and not begins:
@@ -151,6 +162,13 @@ async def _versions(handle: NamespaceHandle, stream: Stream, state: SessionState
     return {entry_id: versions[0] for entry_id, versions in since.items() if versions}
 
 
+def _drafts(handle: NamespaceHandle, entries: Iterable[JsonObject]) -> list[EntryDraft]:
+    drafts = [draft_entry(entry) for entry in entries]
+    if any(draft.role == "system" for draft in drafts):
+        handle.rights.check_system()
+    return drafts
+
+
 async def _decision(
     handle: NamespaceHandle,
     stream: Stream,
@@ -164,11 +182,9 @@ async def _decision(
     known = await _versions(handle, stream, state, list(new))
     visible = {str(entry["entry_id"]) for entry in shown}
     ordered = [*(name for name in new if name in visible), *(name for name in new if name not in visible)]
-    drafts = [draft_entry(new[name]) for name in ordered if name not in known]
+    drafts = _drafts(handle, [new[name] for name in ordered if name not in known])
     if not drafts:
         return Decision([], note)
-    if any(draft.role == "system" for draft in drafts):
-        handle.rights.check_system()
     new_life = starts_life(handle, state)
     opening = opening_commands(handle, stream, state)
     write_id = handle.services.clock.ulid()

@@ -47,14 +47,7 @@ class ReportedCall(msgspec.Struct, frozen=True, kw_only=True):
     instructions: tuple[JsonObject, ...] = ()
     besides: tuple[JsonObject, ...] = ()
     of_agent: bool = False
-    of_tool: bool = False
-    is_log: bool = False
     moment: datetime | None = None
-
-    @property
-    def record_id(self) -> str:
-        """The id of the record of the span."""
-        return str(self.record["entry_id"])
 
 
 def calls_of(found: Iterable[TelemetryRecord]) -> Iterator[ReportedCall]:
@@ -80,8 +73,6 @@ def _call(record: TelemetryRecord, names: Mapping[str, str]) -> ReportedCall:
     base: JsonObject = {
         "session_id": session_name(session or "opentelemetry"),
         "of_agent": operation in _AGENTS,
-        "of_tool": operation == _TOOL,
-        "is_log": record.is_log,
         "moment": record.ended_at,
     }
     if operation == _TOOL:

@@ -15,6 +15,7 @@ from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
+from ledger.application import recorded_calls
 from ledger.memory import MemoryLedger
 from tests.server.conftest import Running, running
 from tests.support import http_client
@@ -352,6 +353,31 @@ def test_a_session_that_was_cleared_or_edited_goes_on__IN_3(
     send(api, spans[2])
     assert shown(session) == WHOLE
     assert not shown(f"{session}~2")
+
+
+def test_a_session_with_many_branches_stays_fast_and_loses_nothing__IN_3(
+    api: httpx.Client, session: str, shown: Transcript, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Source: adapters IN-3."""
+    monkeypatch.setattr(recorded_calls, "MOST_BRANCHES", 2)
+    answers = [said("assistant", f"answer {number}") for number in range(4)]
+    spans = [span_json(attributes_of_call(session, [HI], [each]), span=at + 1) for at, each in enumerate(answers)]
+    spans.append(span_json(attributes_of_call(session, [said("user", "A title")], [HELLO]), span=9))
+    for span in [*spans, *spans]:
+        send(api, span)
+    names = [each["session_id"] for each in api.get("/v1/sessions").json()["sessions"]]
+    assert len(names) == 5
+    last = {tuple(text for _, text in shown(name)) for name in names}
+    assert last == {*(("Hi", f"answer {number}") for number in range(4)), ("A title", "Hello, what is it?")}
+
+
+def test_a_refused_branch_leaves_no_fork__IN_13(api: httpx.Client, session: str, shown: Transcript) -> None:
+    """Source: adapters IN-13."""
+    send(api, span_json(attributes_of_call(session, [HI], [HELLO]), span=1))
+    large = attributes_of_call(session, [HI], [said("assistant", "x" * 1_100_000)])
+    assert send(api, span_json(large, span=2)).json()["partialSuccess"]["rejectedSpans"] == "1"
+    assert not shown(f"{session}~2")
+    assert api.get(f"/v1/sessions/{session}~2/stats").status_code == 404
 
 
 @pytest.fixture(scope="module")
