@@ -11,6 +11,7 @@ import httpx
 import pytest
 import uvicorn
 
+from ledger.memory import MemoryLedger
 from ledger.ports import Clock, Store
 from ledger.server.running import GracefulServer, configuration
 from ledger.server.service import Service
@@ -97,6 +98,9 @@ def running(
             raise failures[0]
 
 
+Transcript = Callable[[str], list[tuple[str, str]]]
+
+
 @pytest.fixture(scope="session")
 def shared_database(server: Server) -> Iterator[str]:
     """A database for these tests alone: some list the sessions of every namespace there is."""
@@ -122,3 +126,16 @@ def api(service: Running, namespace: str) -> Iterator[httpx.Client]:
 def session() -> str:
     """A session id of this test's own."""
     return f"s-{secrets.token_hex(4)}"
+
+
+@pytest.fixture
+def shown(service: Running, namespace: str) -> Transcript:
+    """The transcript of a session, without what is hidden: kind or role, and text; empty if there is none."""
+    ledger = MemoryLedger(service.service.services.handle(namespace, "reader"))
+
+    def entries(session: str) -> list[tuple[str, str]]:
+        reading = asyncio.run_coroutine_threadsafe(ledger.get_transcript(session), service.loop)
+        found = reading.result(30)
+        return [(each.role if each.kind == "message" else each.kind, each.content) for each in found]
+
+    return entries

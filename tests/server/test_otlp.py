@@ -3,11 +3,8 @@
 import asyncio
 import gzip
 import json
-import random
 import zlib
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -15,67 +12,24 @@ from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from ledger.application import recorded_calls
 from ledger.memory import MemoryLedger
-from tests.server.conftest import Running, running
+from tests.server.conftest import Running, Transcript, running
 from tests.support import http_client
 from tests.support.databases import Server
 from tests.support.model_spans import (
-    asked,
     attributes_of_call,
     ended_span,
     exported,
     logs_json,
     pairs_json,
-    returned,
     said,
     span_json,
     traces_json,
 )
+from tests.support.reported_days import ANSWER, DAY, HELLO, HI, TRACES, WHOLE, send
 from tests.support.token_keeper import Keeper
 
 pytestmark = pytest.mark.postgres
-
-HI, HELLO = said("user", "Hi"), said("assistant", "Hello, what is it?")
-WHERE, CALL, GAVE = said("user", "Where is 8812?"), asked("c1", "find", order=8812), returned("c1", {"at": "depot"})
-ANSWER = said("assistant", "In the depot.")
-TRACES = "/v1/otlp/v1/traces"
-
-Transcript = Callable[[str], list[tuple[str, str]]]
-
-
-@pytest.fixture
-def shown(service: Running, namespace: str) -> Transcript:
-    """The transcript of a session, without what is hidden: kind or role, and text; empty if there is none."""
-    ledger = MemoryLedger(service.service.services.handle(namespace, "reader"))
-
-    def entries(session: str) -> list[tuple[str, str]]:
-        reading = asyncio.run_coroutine_threadsafe(ledger.get_transcript(session), service.loop)
-        found = reading.result(30)
-        return [(each.role if each.kind == "message" else each.kind, each.content) for each in found]
-
-    return entries
-
-
-def send(api: httpx.Client, *spans: dict[str, Any]) -> httpx.Response:
-    answer = api.post(TRACES, json=traces_json(*spans))
-    assert answer.status_code == 200, answer.text
-    return answer
-
-
-DAY = [
-    ([HI], [HELLO]),
-    ([HI, HELLO, WHERE], [CALL]),
-    ([HI, HELLO, WHERE, CALL, GAVE], [ANSWER]),
-]
-WHOLE = [
-    ("user", "Hi"),
-    ("assistant", "Hello, what is it?"),
-    ("user", "Where is 8812?"),
-    ("tool_call", 'find({"order":8812})'),
-    ("tool_result", '{"at":"depot"}'),
-    ("assistant", "In the depot."),
-]
 
 
 @pytest.mark.parametrize("compression", list(Compression))
@@ -89,101 +43,6 @@ def test_the_exporter_of_opentelemetry_is_understood__IN_13(
         assert exported(endpoint, batch, compression=compression)
     assert shown(session) == WHOLE
     assert not shown(f"{session}~2")
-
-
-def test_order_retries_and_batches_do_not_matter__IN_3(
-    api: httpx.Client, session: str, shown: Transcript, seed: int
-) -> None:
-    """Source: adapters IN-3."""
-    spans = [span_json(attributes_of_call(session, *each), span=at + 1) for at, each in enumerate(DAY)]
-    chosen = random.Random(seed)
-    for turn in range(4):
-        name = f"{session}-{turn}"
-        sent = [json.loads(json.dumps(span).replace(session, name)) for span in spans]
-        sent += chosen.sample(sent, 2)
-        chosen.shuffle(sent)
-        while sent:
-            count = chosen.randint(1, len(sent))
-            send(api, *sent[:count])
-            del sent[:count]
-        assert shown(name) == WHOLE
-        records = [
-            event
-            for event in api.get(f"/v1/sessions/{name}/events").json()["events"]
-            if event["type"] == "entry.added" and str(event["payload"]["entry_id"]).startswith("otel-")
-        ]
-        assert len(records) == 3, "one record for each span"
-
-
-def test_writers_at_once_lose_nothing_and_double_nothing__IN_13(
-    api: httpx.Client, service: Running, namespace: str, session: str, shown: Transcript
-) -> None:
-    """Source: adapters IN-13."""
-    history, spans = [], []
-    for turn in range(12):
-        question, reply = said("user", f"question {turn}"), said("assistant", f"answer {turn}")
-        history.append(question)
-        spans.append(span_json(attributes_of_call(session, [*history], [reply]), span=turn + 1))
-        history.append(reply)
-
-    def post(span: dict[str, Any]) -> int:
-        body = traces_json(span)
-        with httpx.Client(base_url=service.url, params={"namespace": namespace}, timeout=60) as client:
-            return client.post(TRACES, json=body).status_code
-
-    with ThreadPoolExecutor(8) as threads:
-        assert set(threads.map(post, [*spans, *reversed(spans)])) == {200}
-    found = [text for _, text in shown(session)]
-    assert found == [text for turn in range(12) for text in (f"question {turn}", f"answer {turn}")]
-    assert not shown(f"{session}~2")
-
-
-def test_two_answers_to_one_question_are_two_branches__IN_3(
-    api: httpx.Client, service: Running, namespace: str, session: str, shown: Transcript
-) -> None:
-    """The rule's negative control: without a compare of tool calls these would be one. Source: adapters IN-3."""
-    other = asked("c1", "find", order=9999)
-    spans = [
-        span_json(attributes_of_call(session, [HI], [CALL]), span=1),
-        span_json(attributes_of_call(session, [HI], [other]), span=2),
-        span_json(attributes_of_call(session, [HI, other, GAVE], [ANSWER]), span=3),
-        span_json(attributes_of_call(session, [said("user", "A title, please")], [said("assistant", "8812")]), span=4),
-    ]
-
-    def post(span: dict[str, Any]) -> int:
-        with httpx.Client(base_url=service.url, params={"namespace": namespace}, timeout=60) as client:
-            return client.post(TRACES, json=traces_json(span)).status_code
-
-    for span in spans:
-        send(api, span)
-    with ThreadPoolExecutor(8) as threads:
-        assert set(threads.map(post, spans * 4)) == {200}
-    calls = {shown(session)[1][1], shown(f"{session}~2")[1][1]}
-    assert calls == {'find({"order":8812})', 'find({"order":9999})'}
-    assert shown(f"{session}~2")[-1] == ("assistant", "In the depot.")
-    assert shown(f"{session}~3") == [("user", "A title, please"), ("assistant", "8812")]
-    assert not shown(f"{session}~4")
-
-
-def test_branches_that_begin_at_once_are_each_stored_once__IN_3(
-    service: Running, namespace: str, session: str, api: httpx.Client, shown: Transcript
-) -> None:
-    """Source: adapters IN-3."""
-    send(api, span_json(attributes_of_call(session, [HI], [HELLO]), span=1))
-    spans = [
-        span_json(attributes_of_call(session, [HI], [said("assistant", f"answer {turn}")]), span=turn + 2)
-        for turn in range(5)
-    ]
-
-    def post(span: dict[str, Any]) -> int:
-        with httpx.Client(base_url=service.url, params={"namespace": namespace}, timeout=60) as client:
-            return client.post(TRACES, json=traces_json(span)).status_code
-
-    with ThreadPoolExecutor(8) as threads:
-        assert set(threads.map(post, spans * 3)) == {200}
-    found = sorted(shown(f"{session}~{number}")[-1][1] for number in range(2, 7))
-    assert found == [f"answer {turn}" for turn in range(5)]
-    assert not shown(f"{session}~7")
 
 
 def test_what_was_not_captured_is_counted__IN_13(api: httpx.Client, session: str, shown: Transcript) -> None:
@@ -259,17 +118,6 @@ def test_a_protobuf_request_has_a_protobuf_answer__IN_13(api: httpx.Client, sess
         assert (partial.rejected_spans, partial.error_message.startswith("1 calls")) == (0, warned)
 
 
-def test_an_agent_span_that_repeats_its_calls_makes_no_branch__IN_7(
-    api: httpx.Client, session: str, shown: Transcript
-) -> None:
-    """Source: adapters IN-7."""
-    agent = attributes_of_call(session, [HI, HELLO, WHERE], [ANSWER], gen_ai__operation__name="invoke_agent")
-    spans = [span_json(attributes_of_call(session, *each), span=at + 2) for at, each in enumerate(DAY)]
-    send(api, span_json(agent, span=1, at=9), *spans)
-    assert shown(session) == WHOLE
-    assert not shown(f"{session}~2")
-
-
 def test_no_content_reaches_the_log__IN_13(api: httpx.Client, session: str, caplog: pytest.LogCaptureFixture) -> None:
     """Source: adapters IN-13."""
     secret = "orchid-7731"
@@ -288,26 +136,6 @@ def test_no_content_reaches_the_log__IN_13(api: httpx.Client, session: str, capl
     ours = [record for record in caplog.records if record.name.startswith("ledger")]
     assert ours, "what was not stored as messages is logged"
     assert not [record for record in ours if secret in str(record.__dict__)]
-
-
-def test_instructions_that_change_begin_no_branch__IN_7(
-    api: httpx.Client, service: Running, namespace: str, session: str, shown: Transcript
-) -> None:
-    """Source: adapters IN-7."""
-    for number, each in enumerate(DAY):
-        first = [said("system", f"It is {number} o'clock.")] if number == 2 else []
-        attributes = attributes_of_call(session, [*first, *each[0]], each[1])
-        if not first:
-            attributes["gen_ai.system_instructions"] = f'[{{"type": "text", "content": "It is {number} o\'clock."}}]'
-        send(api, span_json(attributes, span=number + 1))
-    assert shown(session) == [("system", "It is 0 o'clock."), *WHOLE]
-    assert not shown(f"{session}~2")
-    ledger = MemoryLedger(service.service.services.handle(namespace, "reader"))
-    history = asyncio.run_coroutine_threadsafe(ledger.get_history(session), service.loop).result(30)
-    assert [each.content for each in history.entries if each.role == "system"][1:] == [
-        "It is 1 o'clock.",
-        "It is 2 o'clock.",
-    ]
 
 
 def test_a_request_of_many_spans_is_few_writes_and_loses_only_what_is_refused__IN_13(
@@ -330,54 +158,6 @@ def test_a_request_of_many_spans_is_few_writes_and_loses_only_what_is_refused__I
     assert shown(other) == WHOLE
     events = api.get(f"/v1/sessions/{other}/events").json()["events"]
     assert len({event["payload"]["write_id"] for event in events if event["type"] != "session.opened"}) == 1
-
-
-def test_a_session_that_was_cleared_or_edited_goes_on__IN_3(
-    api: httpx.Client, service: Running, namespace: str, session: str, shown: Transcript
-) -> None:
-    """What a person removes does not come back with the next call, which repeats it. Source: adapters IN-3."""
-    ledger = MemoryLedger(service.service.services.handle(namespace, "ann"))
-
-    def run(work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, service.loop).result(30)
-
-    spans = [span_json(attributes_of_call(session, *each), span=at + 1) for at, each in enumerate(DAY)]
-    send(api, spans[0])
-    hi, hello = run(ledger.get_transcript(session))
-    run(ledger.remove_entry(session, hello.entry_id))
-    run(ledger.edit_entry(session, hi.entry_id, "Hi there"))
-    run(ledger.add_user_message(session, "a note of mine"))
-    send(api, spans[1])
-    assert shown(session) == [("user", "Hi there"), ("user", "a note of mine"), *WHOLE[2:4]]
-    run(ledger.clear_session(session))
-    send(api, spans[2])
-    assert shown(session) == WHOLE
-    assert not shown(f"{session}~2")
-
-
-def test_a_session_with_many_branches_stays_fast_and_loses_nothing__IN_3(
-    api: httpx.Client, session: str, shown: Transcript, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Source: adapters IN-3."""
-    monkeypatch.setattr(recorded_calls, "MOST_BRANCHES", 2)
-    answers = [said("assistant", f"answer {number}") for number in range(4)]
-    spans = [span_json(attributes_of_call(session, [HI], [each]), span=at + 1) for at, each in enumerate(answers)]
-    spans.append(span_json(attributes_of_call(session, [said("user", "A title")], [HELLO]), span=9))
-    for span in [*spans, *spans]:
-        send(api, span)
-    names = [each["session_id"] for each in api.get("/v1/sessions").json()["sessions"]]
-    assert len(names) == 5
-    last = {tuple(text for _, text in shown(name)) for name in names}
-    assert last == {*(("Hi", f"answer {number}") for number in range(4)), ("A title", "Hello, what is it?")}
-
-
-def test_a_refused_branch_leaves_no_fork__IN_13(api: httpx.Client, session: str, shown: Transcript) -> None:
-    """Source: adapters IN-13."""
-    send(api, span_json(attributes_of_call(session, [HI], [HELLO]), span=1))
-    large = attributes_of_call(session, [HI], [said("assistant", "x" * 1_100_000)])
-    assert send(api, span_json(large, span=2)).json()["partialSuccess"]["rejectedSpans"] == "1"
-    assert not shown(f"{session}~2")
-    assert api.get(f"/v1/sessions/{session}~2/stats").status_code == 404
 
 
 @pytest.fixture(scope="module")
