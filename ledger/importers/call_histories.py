@@ -36,7 +36,7 @@ class _CallHistory:
         if goes is None or (goes.forks and call.of_agent):  # it repeats what its calls of models show
             if not self.branches:
                 self._begin()
-            self._add_hidden(0, [kept_whole(call)], line)
+            self._add_hidden(0, [*call.besides, kept_whole(call)], line)
             return
         begins = goes.branch is None or goes.forks
         branch, first = (len(self._ids), 0) if begins else (goes.branch or 0, goes.first)

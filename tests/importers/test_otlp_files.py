@@ -110,6 +110,22 @@ async def test_messages_that_are_cut_are_stored_as_they_came__IN_7(tmp_path: Pat
     assert entries[-1].data["attributes"]["gen_ai.input.messages"] == cut["gen_ai.input.messages"]
 
 
+async def test_what_an_agent_alone_shows_is_hidden_and_not_dropped__IN_7(tmp_path: Path) -> None:
+    thought = {"role": "assistant", "parts": [{"type": "reasoning", "content": "Hm."}]}
+    call = attributes_of_call("s", [said("user", "Hi")], [said("assistant", "Hello")])
+    agent = attributes_of_call(
+        "s", [said("user", "Hi")], [thought, said("assistant", "Bye")], gen_ai__operation__name="invoke_agent"
+    )
+    path = tmp_path / "agent.json"
+    path.write_text(json.dumps(traces_json(span_json(call, span=1), span_json(agent, span=2))))
+    ledger = ledger_over(InMemoryStore())
+    await taken_in(ledger, path)
+    assert await transcripts(ledger) == {"s": ["Hi", "Hello"]}
+    entries = (await ledger.get_history("s")).entries
+    assert "Hm." in [entry.content for entry in entries]
+    assert entries[-1].data["messages"][-1]["content"] == "Bye"
+
+
 @pytest.mark.parametrize(
     ("value", "code"),
     [
