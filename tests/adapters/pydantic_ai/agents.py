@@ -4,9 +4,11 @@ from typing import Any
 
 from openai import AsyncOpenAI
 from pydantic_ai import Agent
+from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
+from ledger.adapters.pydantic_ai_messages import dumped
 from tests.support.model_endpoint import Behaviour, Exchange, says
 
 
@@ -58,3 +60,13 @@ def rounds_of_calls(exchange: Exchange) -> None:
             for number, function in enumerate([{"name": "weather", "arguments": '{"city": "Paris"}'}] * wanted)
         ]
         says("I look.", tool_calls=made, finish_reason="tool_calls")(exchange)
+
+
+def shown(messages: list[ModelMessage]) -> list[Any]:
+    return [dumped(message) for message in messages]
+
+
+def texts(messages: list[ModelMessage]) -> list[str]:
+    """Return what was said, and the names of tools that were called."""
+    parts = [part for message in messages for part in message.parts]
+    return [str(getattr(part, "content", None) or getattr(part, "tool_name", "")) for part in parts]

@@ -1,6 +1,7 @@
 """A ledger on a real database, and a model server."""
 
 from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -9,6 +10,9 @@ from ledger.stores.postgres import PostgresStore
 from tests.support.databases import Server
 from tests.support.model_endpoint import Endpoint, serving
 
+if TYPE_CHECKING:
+    from ledger.adapters.pydantic_ai import LedgerHistory
+
 
 @pytest.fixture
 async def own_ledger(postgres_store: PostgresStore, namespace: str) -> AsyncIterator[MemoryLedger]:
@@ -16,6 +20,14 @@ async def own_ledger(postgres_store: PostgresStore, namespace: str) -> AsyncIter
     config = {"compactions": [{"type": "token_threshold", "max_entries": 2}]}
     async with MemoryLedger.open(namespace=namespace, store=postgres_store, config=config) as opened:
         yield opened
+
+
+@pytest.fixture
+def history(own_ledger: MemoryLedger) -> "LedgerHistory":
+    """A history on PostgreSQL."""
+    from ledger.adapters.pydantic_ai import LedgerHistory  # noqa: PLC0415 - the tests skip without the SDK
+
+    return LedgerHistory(ledger=own_ledger)
 
 
 @pytest.fixture(scope="session")

@@ -2,53 +2,31 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import pairwise
 from random import Random
 from typing import Any
 
-import msgspec
 import pytest
 
 pytest.importorskip("pydantic_ai", reason="install the extra pydantic-ai")
 
 from pydantic_ai import Agent
 from pydantic_ai.capabilities import AbstractCapability, ProcessHistory
-from pydantic_ai.exceptions import UnexpectedModelBehavior, UserError
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, RunContext
 
 from ledger.adapters.pydantic_ai import LedgerHistory, RecordedRun
-from ledger.adapters.pydantic_ai_messages import dumped
-from ledger.application.entries import add_drafts
-from ledger.errors import DatabaseUnavailable, InvalidInput, Unavailable
+from ledger.errors import InvalidInput, Unavailable
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
-from tests.adapters.pydantic_ai.agents import calls, forecasts, model_of, rounds_of_calls, weather_agent
-from tests.support.failing_store import FailsNthCall
+from tests.adapters.pydantic_ai.agents import calls, forecasts, model_of, rounds_of_calls, shown, texts, weather_agent
 from tests.support.ledgers import ledger_over
-from tests.support.model_endpoint import Endpoint, hang, raw, says
+from tests.support.model_endpoint import Endpoint, raw, says
 
 pytestmark = pytest.mark.postgres
-
-
-@pytest.fixture
-def history(own_ledger: MemoryLedger) -> LedgerHistory:
-    """A history on PostgreSQL."""
-    return LedgerHistory(ledger=own_ledger)
-
-
-def shown(messages: list[ModelMessage]) -> list[Any]:
-    return [dumped(message) for message in messages]
-
-
-def texts(messages: list[ModelMessage]) -> list[str]:
-    """Return what was said, and the names of tools that were called."""
-    parts = [part for message in messages for part in message.parts]
-    return [str(getattr(part, "content", None) or getattr(part, "tool_name", "")) for part in parts]
 
 
 async def test_runs_go_on_where_the_last_one_ended__PY_1(
@@ -179,77 +157,6 @@ def runs_in(messages: list[ModelMessage]) -> dict[str, None]:
     return dict.fromkeys(message.run_id or "" for message in messages)
 
 
-async def test_a_killed_process_is_resumed_from_its_last_model_call__PY_1(
-    url: str, namespace: str, model: Endpoint
-) -> None:
-    model.answers(calls("Paris"), says("Sunny."))
-    command = [sys.executable, "-m", "tests.adapters.pydantic_ai.crashing_process", url, namespace, model.url]
-    for expected in (["Weather?", "weather"], ["Weather?", "weather"] * 2):
-        assert (await asyncio.to_thread(subprocess.run, command, check=False)).returncode == -9
-        model.answers(calls("Paris"), says("Sunny."))
-        async with LedgerHistory(url, namespace=namespace) as history:
-            found = texts(await history.conversation("t").messages())
-        assert found == expected
-    model.answers(says("Sunny."))
-    async with LedgerHistory(url, namespace=namespace) as history:
-        agent = weather_agent(model.url, history)
-        resumed = await agent.run(conversation_id="t")
-        assert resumed.output == "Sunny."
-        kept = texts(await history.conversation("t").messages())
-        assert kept[-4:] == ["Weather?", "weather", "Paris: sunny", "Sunny."]
-        assert (await history.ledger.verify("t")).ok
-
-
-async def test_after_a_crash_a_new_prompt_goes_on_too(history: LedgerHistory, model: Endpoint) -> None:
-    """An entry of another writer is at the end as one of a process that died is."""
-    await history.ledger.add_user_message("t", "Weather?")
-    await history.ledger.add_tool_call("t", "weather", {"city": "Paris"}, tool_call_id="c1")
-    model.answers(says("Never mind."))
-    result = await weather_agent(model.url, history).run("And now?", conversation_id="t")
-    assert result.output == "Never mind."
-    assert [message["role"] for message in model.asked[-1]["messages"]][-3:] == ["assistant", "tool", "user"]
-    assert texts(await history.conversation("t").messages())[-3:] == ["weather", "And now?", "Never mind."]
-
-
-async def test_a_failing_model_and_a_failing_tool_leave_what_was_said(history: LedgerHistory, model: Endpoint) -> None:
-    agent = weather_agent(model.url, history)
-
-    @agent.tool_plain
-    def fails(city: str) -> str:
-        raise RuntimeError("no network")
-
-    model.answers(calls("Paris", tool="fails"))
-    with pytest.raises(RuntimeError, match="no network"):
-        await agent.run("Weather?", conversation_id="t")
-    found = await history.conversation("t").messages()
-    assert (found[-1].kind, found[-1].state) == ("request", "interrupted")
-    model.answers(raw(b"{}"))
-    with pytest.raises(UnexpectedModelBehavior):
-        await agent.run("Again", conversation_id="t")
-    assert texts(await history.conversation("t").messages())[-1] == "Again"
-    model.answers(says("Here."))
-    assert (await agent.run("And again", conversation_id="t")).output == "Here."
-
-
-async def test_a_run_that_is_left_keeps_the_answer(history: LedgerHistory, model: Endpoint) -> None:
-    model.answers(calls("Paris"))
-    async with weather_agent(model.url, history).iter("Weather?", conversation_id="t") as run:
-        async for node in run:
-            if Agent.is_call_tools_node(node):
-                break
-    assert texts(await history.conversation("t").messages()) == ["Be brief.", "Weather?", "weather"]
-
-
-async def test_a_prompt_over_the_limit_is_refused_before_the_model_is_asked(
-    history: LedgerHistory, model: Endpoint
-) -> None:
-    with pytest.raises(InvalidInput, match=r"messages\[0\]") as refused:
-        await weather_agent(model.url, history).run("x" * 8_000_000, conversation_id="t")
-    assert "not in the ledger" in str(refused.value.__notes__)
-    assert model.asked == []
-    assert await history.conversation("t").messages() == []
-
-
 async def test_two_histories_record_the_same_run(history: LedgerHistory, model: Endpoint) -> None:
     """A program that moves to another database has both for a while."""
     model.answers(says("one"), says("two"), says("three"))
@@ -260,60 +167,6 @@ async def test_two_histories_record_the_same_run(history: LedgerHistory, model: 
         await agent.run("c", conversation_id="t")
         both = [texts(await each.conversation("t").messages()) for each in (history, other)]
     assert both[0] == both[1] == ["Be brief.", "a", "one", "b", "two", "c", "three"]
-
-
-async def test_a_cancelled_run_keeps_its_prompt__AD_11(history: LedgerHistory, model: Endpoint) -> None:
-    model.answers(hang)
-    running = asyncio.create_task(weather_agent(model.url, history).run("Weather?", conversation_id="t"))
-    await asyncio.to_thread(model.arrived.wait)
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    model.released.set()
-    assert texts(await history.conversation("t").messages()) == ["Be brief.", "Weather?"]
-
-
-async def runs_with_a_failing_call(model: Endpoint, *, after: bool) -> list[tuple[bool, list[str]]]:
-    """Return, for each call of the store that fails once, whether the run ended, and what the log has then."""
-    found = []
-    for n in range(1, 1_000):
-        model.answers(calls("Paris"), says("Sunny."))
-        memory = InMemoryStore()
-        failing: Any = FailsNthCall(memory, n, after=after)
-        ended = True
-        try:
-            await weather_agent(model.url, LedgerHistory(ledger=ledger_over(failing))).run("W?", conversation_id="t")
-        except DatabaseUnavailable:
-            ended = False
-        recorded = await LedgerHistory(ledger=ledger_over(memory)).conversation("t").messages()
-        found.append((ended, texts(recorded)))
-        if not failing.failed:
-            break
-    assert len(found) > 5
-    return found
-
-
-EXPECTED = ["Be brief.", "W?", "weather", "Paris: sunny", "Sunny."]
-
-
-@pytest.mark.parametrize("after", [False, True])
-async def test_a_database_that_fails_once_neither_loses_nor_doubles_a_message__AD_10(
-    model: Endpoint, after: bool
-) -> None:
-    for ended, recorded in await runs_with_a_failing_call(model, after=after):
-        assert recorded == (EXPECTED if ended else EXPECTED[: len(recorded)])
-
-
-async def test_a_message_that_is_written_twice_is_noticed(model: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Negative control: a write that is tried again has another key, and its entries have other ids."""
-
-    async def add(handle: Any, stream: Any, drafts: Any, *, key: str, config: Any) -> Any:
-        forgetful = [msgspec.structs.replace(draft, entry_id=None) for draft in drafts]
-        return await add_drafts(handle, stream, forgetful, config=config)
-
-    monkeypatch.setattr("ledger.adapters.stored_conversation.add_drafts", add)
-    found = await runs_with_a_failing_call(model, after=True)
-    assert any(recorded != EXPECTED for ended, recorded in found if ended)
 
 
 async def test_a_call_that_waits_for_approval_is_answered_later(history: LedgerHistory, model: Endpoint) -> None:
