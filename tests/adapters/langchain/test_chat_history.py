@@ -4,9 +4,6 @@ import asyncio
 from typing import Any
 
 import pytest
-
-pytest.importorskip("langchain", reason="install the extra langchain")
-
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,

@@ -6,9 +6,6 @@ import sys
 from typing import Any
 
 import pytest
-
-pytest.importorskip("langchain", reason="install the extra langchain")
-
 from langchain_core.messages import HumanMessage, RemoveMessage
 from langgraph.checkpoint.memory import InMemorySaver
 

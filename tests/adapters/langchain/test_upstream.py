@@ -8,8 +8,6 @@ from typing import Final
 
 import pytest
 
-pytest.importorskip("langchain", reason="install the extra langchain")
-
 from tests.support.sdists import sdist
 
 HERE: Final = Path(__file__).parent

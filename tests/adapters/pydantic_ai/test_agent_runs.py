@@ -8,9 +8,6 @@ from random import Random
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pydantic_ai", reason="install the extra pydantic-ai")
-
 from pydantic_ai import Agent
 from pydantic_ai.capabilities import AbstractCapability, ProcessHistory
 from pydantic_ai.exceptions import UserError

@@ -7,9 +7,6 @@ from typing import Any
 
 import msgspec
 import pytest
-
-pytest.importorskip("pydantic_ai", reason="install the extra pydantic-ai")
-
 from pydantic_ai import Agent
 from pydantic_ai.exceptions import UnexpectedModelBehavior
 

@@ -4,9 +4,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pydantic_ai", reason="install the extra pydantic-ai")
-
 from pydantic_ai.messages import (
     BinaryContent,
     FilePart,
