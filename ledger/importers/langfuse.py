@@ -69,7 +69,7 @@ def _call(observation: JsonObject, line: int) -> ReportedCall:
     ended = moment(observation.get("endTime")) or moment(observation.get("startTime"))
     kind = str(observation["type"])
     session = session_name(str(observation.get("sessionId") or observation["traceId"]))
-    base: JsonObject = {"session_id": session, "moment": ended, "of_tool": kind == "TOOL"}
+    base: JsonObject = {"session_id": session, "moment": ended}
     usage = observation.get("usageDetails") or observation.get("usage")
     found = {"model": observation.get("model"), "usage": usage if isinstance(usage, Mapping) else None}
     about = {name: value for name, value in found.items() if value}

@@ -67,7 +67,7 @@ def _thread(run: JsonObject) -> str | None:
 def _call(run: JsonObject, threads: Mapping[str, str], line: int) -> ReportedCall:
     ended = moment(run.get("end_time")) or moment(run.get("start_time"))
     session = session_name(threads.get(run["trace_id"], run["trace_id"]))
-    base: JsonObject = {"session_id": session, "moment": ended, "of_tool": run["run_type"] == "tool"}
+    base: JsonObject = {"session_id": session, "moment": ended}
     usage = {key: run[key] for key in _USAGE if run.get(key)}
     model = _metadata(run).get("ls_model_name")
     about = {name: value for name, value in (("model", model), ("usage", usage or None)) if value is not None}
