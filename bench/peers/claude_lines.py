@@ -75,9 +75,7 @@ def _lines() -> list[dict[str, Any]]:
 
 def _source(folder: Path) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
-    subprocess.run(
-        [*command, "--no-build-isolation", "--dest", str(folder), f"claude-agent-sdk=={_VERSION}"], check=True
-    )
+    subprocess.run([*command, "--dest", str(folder), f"claude-agent-sdk=={_VERSION}"], check=True)
     guard: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python 3.11 has it from 3.11.4 on
     with tarfile.open(next(folder.glob("*.tar.gz"))) as opened:
         opened.extractall(folder, **guard)
