@@ -5,7 +5,7 @@ import logging
 from collections.abc import Sequence
 from typing import TypeVar, Unpack
 
-from ledger.application.deciding import decided_events, live_until, opens_life, recorded_events
+from ledger.application.deciding import decided_events, live_until, opens_life
 from ledger.application.joint_writes import JointWrites
 from ledger.application.session_turns import SessionTurns
 from ledger.application.writes import (
@@ -242,7 +242,20 @@ class CommandHandler:
         appended = await self._store.events.append(request)
         if appended.replayed:
             return await self._first_answer(stream, appended.receipts)
-        recorded = recorded_events(write, events, appended.receipts)
+        recorded = tuple(
+            [
+                RecordedEvent(
+                    receipt.version,
+                    receipt.position,
+                    receipt.event_id,
+                    new.occurred_us,
+                    receipt.recorded_us,
+                    new.actor,
+                    event,
+                )
+                for event, new, receipt in zip(events, write.events, appended.receipts, strict=True)
+            ]
+        )
         digest = appended.receipts[-1].hash
         if decided_on is not None and self._states.queue(stream, recorded, digest, follows=appended.follows):
             return Written(decided_on, recorded, appended.receipts)

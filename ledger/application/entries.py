@@ -282,9 +282,9 @@ async def answer_to_adding(
 ) -> Added:
     """Return what became of *drafts* in a write of theirs, and let what follows from new entries begin."""
     before = before or WindowBefore()
-    ids = [draft.entry_id for draft in drafts if draft.entry_id is not None]
     entries, known = added_entries(written, before.waiting), before.known
-    if written.replayed and ids:
+    ids: Sequence[str] = () if not written.replayed else [draft.entry_id for draft in drafts if draft.entry_id]
+    if ids:
         new = {entry.entry_id for entry in entries}
         known = await known_entries(handle, stream, written.state, [item_id for item_id in ids if item_id not in new])
     if not written.replayed:
@@ -294,7 +294,7 @@ async def answer_to_adding(
     return Added(
         session_id=stream.session_id,
         version=written.version,
-        entries=in_draft_order(drafts, entries, known) if ids else entries,
+        entries=in_draft_order(drafts, entries, known) if known or len(entries) < len(drafts) else entries,
         replayed=written.replayed,
     )
 
