@@ -9,10 +9,12 @@ A project is a user, a session is a session, and each transcript of an agent is 
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from importlib import import_module
 from typing import Any, Final, Literal, Self, TypeVar
 
+from ledger.adapters.any_loop_ledger import AnyLoopLedger
 from ledger.adapters.claude_agent_lines import draft_of, line_of
 from ledger.adapters.names import SEPARATOR, key_of, name_of
 from ledger.adapters.opening import OpenedLedger
@@ -21,6 +23,7 @@ from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import JsonObject
 from ledger.memory import MemoryLedger
 from ledger.ports.session_index import IndexedSession
+from ledger.results import When
 from ledger.strict_json import check_value
 from projections import config as memory_config
 
@@ -62,15 +65,17 @@ class LedgerSessionStore:
             raise InvalidInput("bad_value", "must be end or refuse", field="on_delete")
         self._on_delete = on_delete
         self._opened = OpenedLedger(database_url, namespace, ledger=ledger, what="the session store", **opening)
+        self._when: When = {}
 
     async def append(self, key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> None:
         """Add transcript lines; one whose ``uuid`` is stored already is left out."""
+        self._check_writable()
         for start in range(0, len(entries), _AT_ONCE):
             await self._opened.run(partial(_append, key=key, lines=entries[start : start + _AT_ONCE]))
 
     async def load(self, key: Mapping[str, Any]) -> list[JsonObject] | None:
         """Return all lines of a transcript, oldest first; None if there is none."""
-        return await self._opened.run(partial(_load, key=key))
+        return await self._opened.run(partial(_load, key=key, when=self._when))
 
     async def list_sessions(self, project_key: str) -> list[JsonObject]:
         """Return id and time of change, in milliseconds since 1970, of each session of a project."""
@@ -86,6 +91,7 @@ class LedgerSessionStore:
         Raises:
             InvalidInput: the store refuses it.
         """
+        self._check_writable()
         if self._on_delete == "refuse":
             raise InvalidInput("not_permitted", "must stay: the store was opened with on_delete='refuse'", field="key")
         await self._opened.run(partial(_delete, key=key))
@@ -93,6 +99,43 @@ class LedgerSessionStore:
     async def list_subkeys(self, key: Mapping[str, Any]) -> list[str]:
         """Return the ``subpath`` of each transcript of an agent of a session."""
         return await self._opened.run(partial(_list_subkeys, key=key))
+
+    @property
+    def ledger(self) -> AnyLoopLedger:
+        """The ledger that the sessions are in, from any event loop."""
+        return AnyLoopLedger(self._opened)
+
+    async def version_of(self, key: Mapping[str, Any]) -> int:
+        """Return the version of a transcript; 0 if there is none."""
+        return await self._opened.run(partial(_version, key=key))
+
+    def at(self, *, version: int | None = None, at: datetime | str | None = None) -> "LedgerSessionStore":
+        """Return a store that loads transcripts as they were at a version or at a moment, and writes nothing.
+
+        Raises:
+            InvalidInput: not one of them was given.
+        """
+        if (version is None) == (at is None):
+            raise InvalidInput("bad_version", "give a version or a moment", field="version")
+        past = LedgerSessionStore.__new__(LedgerSessionStore)
+        past.__dict__.update(self.__dict__)
+        past._opened = self._opened.again()  # noqa: SLF001 - its own
+        past._when = {"version": version} if at is None else {"at": at}  # noqa: SLF001 - its own
+        return past
+
+    async def fork(self, key: Mapping[str, Any], session_id: str, *, version: int | None = None) -> dict[str, Any]:
+        """Start the session *session_id* of the same project from a transcript, or from its *version*; return its key.
+
+        Raises:
+            SessionNotFound, VersionNotFound, SessionExists: as `MemoryLedger.fork` does.
+        """
+        new = {"project_key": key["project_key"], "session_id": session_id}
+        await self._opened.run(partial(_fork, key=key, new=new, version=version))
+        return new
+
+    def _check_writable(self) -> None:
+        if self._when:
+            raise InvalidInput("read_only", "is of the past, which can only be read; fork it", field="store")
 
     async def close(self) -> None:
         """Close the ledger that this store opened; later calls raise `Unavailable`."""
@@ -127,15 +170,30 @@ async def _append(ledger: MemoryLedger, key: Mapping[str, Any], lines: Sequence[
     )
 
 
-async def _load(ledger: MemoryLedger, key: Mapping[str, Any]) -> list[JsonObject] | None:
+async def _load(ledger: MemoryLedger, key: Mapping[str, Any], when: When) -> list[JsonObject] | None:
     user, session = _names(key)
+    names: When = {**when, "user_id": user}
     try:
-        state = await ledger.get_state(session, user_id=user)
+        state = await ledger.get_state(session, **names)
     except SessionNotFound:
         return None
     if not state.opened:
         return None
-    return [line_of(entry) for entry in await ledger.get_transcript(session, user_id=user)]
+    return [line_of(entry) for entry in await ledger.get_transcript(session, **names)]
+
+
+async def _version(ledger: MemoryLedger, key: Mapping[str, Any]) -> int:
+    user, session = _names(key)
+    try:
+        return (await ledger.get_state(session, user_id=user)).version
+    except SessionNotFound:
+        return 0
+
+
+async def _fork(ledger: MemoryLedger, key: Mapping[str, Any], new: Mapping[str, Any], version: int | None) -> None:
+    user, session = _names(key)
+    await ledger.fork(session, _names(new)[1], version=version, user_id=user)
+    await ledger.set_data(_names(new)[1], {_KEYS: _readable_key(new)}, user_id=user)
 
 
 async def _list_sessions(ledger: MemoryLedger, project_key: str) -> list[JsonObject]:

@@ -20,7 +20,7 @@ from ledger.adapters.opening import OpenedLedger
 from ledger.application.entries import add_drafts
 from ledger.application.reading import partial_state
 from ledger.application.transcript import read_transcript
-from ledger.errors import InvalidInput, VersionConflict
+from ledger.errors import InvalidInput, SessionNotFound, VersionConflict
 from ledger.memory import MemoryLedger
 from ledger.results import Forked, When
 from ledger.session.state import SessionState
@@ -58,7 +58,8 @@ class MemoryLedgerSession:
             InvalidInput: a ledger was given with what would open another.
         """
         self.session_id = session_id
-        self.session_settings = coerce_session_settings(session_settings or SessionSettings())
+        # as the protocol has it, or a type checker refuses the session
+        self.session_settings: SessionSettings | None = coerce_session_settings(session_settings or SessionSettings())
         self._name = name_of(session_id)
         self._user_id = None if user_id is None else name_of(user_id)
         self._opened = OpenedLedger(database_url, namespace, ledger=ledger, what=f"the session {self._name}", **opening)
@@ -237,7 +238,10 @@ class MemoryLedgerSession:
     async def _state(self, ledger: MemoryLedger) -> SessionState:
         """Return the state that is shown here; the empty one for an unknown session."""
         handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
-        return await partial_state(handle, self._name, {**self._when, "user_id": self._user_id})
+        try:
+            return await partial_state(handle, self._name, {**self._when, "user_id": self._user_id})
+        except SessionNotFound:  # of a past session
+            return SessionState()
 
     def _twin(self, session_id: str) -> "MemoryLedgerSession":
         twin = MemoryLedgerSession.__new__(MemoryLedgerSession)

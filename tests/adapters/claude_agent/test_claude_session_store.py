@@ -224,3 +224,28 @@ def test_importing_the_ledger_imports_no_sdk(source: Path) -> None:
     assert source.exists()
     text = (Path(__file__).parents[3] / "ledger" / "adapters" / "claude_agent.py").read_text()
     assert "import claude_agent_sdk" not in text
+
+
+async def test_the_past_of_a_transcript_and_a_fork_of_it__AD_13(
+    sessions: LedgerSessionStore, opened: MemoryLedger
+) -> None:
+    await sessions.append(KEY, LINES[:2])
+    version = await sessions.version_of(KEY)
+    await sessions.append(KEY, LINES[2:])
+    past = sessions.at(version=version)
+    assert await past.load(KEY) == LINES[:2]
+    assert await past.load({**KEY, "session_id": "unknown"}) is None
+    with pytest.raises(InvalidInput, match="can only be read"):
+        await past.append(KEY, LINES)
+    with pytest.raises(InvalidInput, match="can only be read"):
+        await past.delete(KEY)
+    forked = await sessions.fork(KEY, "another try", version=version)
+    assert await sessions.load(forked) == LINES[:2]
+    assert {each["session_id"] for each in await sessions.list_sessions(KEY["project_key"])} == {
+        KEY["session_id"],
+        "another try",
+    }
+    assert (await sessions.ledger.verify()).ok
+    assert (await sessions.version_of({**KEY, "session_id": "unknown"})) == 0
+    with pytest.raises(InvalidInput, match="give a version or a moment"):
+        sessions.at()
