@@ -69,6 +69,8 @@ class Stored:
         """Return the reference of a value of a channel."""
         if self._splits_messages and is_messages(value):
             return {"messages": self._tree([self._blob(self._serde.dumps_typed(item)) for item in value])}
+        if self._splits_messages and _has_messages(value):  # such as what a graph is called with
+            return {"fields": {key: self.reference(item) for key, item in value.items()}}
         typed: Typed = self._serde.dumps_typed(value)
         if len(typed[1]) <= INLINE_BYTES:
             return {"inline": packed(typed)}
@@ -97,6 +99,15 @@ def is_messages(value: Any) -> bool:
     return type(value) is list and bool(value) and all(isinstance(item, BaseMessage) for item in value)
 
 
+def _has_messages(value: Any) -> bool:
+    """Tell whether *value* is a plain object with a list of messages."""
+    return (
+        type(value) is dict
+        and all(type(key) is str and key.isprintable() for key in value)
+        and any(map(is_messages, value.values()))
+    )
+
+
 def children(typed: Typed) -> list[str]:
     """Return the digests in a node of a tree."""
     return [typed[1][at : at + 20].hex() for at in range(0, len(typed[1]), 20)]
@@ -110,6 +121,7 @@ def wanted(references: Iterable[Mapping[str, Any] | None]) -> list[tuple[str, in
             continue
         if "blob" in reference:
             found.append((reference["blob"], 0))
+        found += wanted(reference.get("fields", {}).values())
         edges = reference.get("messages", ())
         for depth, edge in enumerate(reversed(edges)):
             found += [(digest, depth) for digest in edge]
@@ -118,6 +130,8 @@ def wanted(references: Iterable[Mapping[str, Any] | None]) -> list[tuple[str, in
 
 def loaded(serde: Any, reference: Mapping[str, Any], blobs: Mapping[str, Typed]) -> Any:
     """Return the value of a reference."""
+    if "fields" in reference:
+        return {key: loaded(serde, item, blobs) for key, item in reference["fields"].items()}
     if "messages" in reference:
         return [serde.loads_typed(blobs[digest]) for digest in message_digests(reference, blobs)]
     typed = blobs[reference["blob"]] if "blob" in reference else unpacked(reference["inline"])

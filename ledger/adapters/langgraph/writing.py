@@ -1,9 +1,10 @@
 """Writing checkpoints: one write each, with its blobs and its messages. Source: adapters LG-2 … LG-6, LG-10."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+import msgspec
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
@@ -30,24 +31,38 @@ from ledger.memory import MemoryLedger
 CONFIG: Final = {"profile": "none"}
 MESSAGES: Final = "messages"
 _SESSIONS: Final = 1_000
+_BLOBS: Final = 1_000
+
+
+class _Run(msgspec.Struct):
+    """Versions that this process wrote one after the other, so that no life ended between, and their blobs."""
+
+    first: int
+    last: int
+    blobs: set[str]
 
 
 class RecentBlobs:
-    """The blobs that this process stored in a session since its newest checkpoint, with their versions."""
+    """The blobs that this process stored in each session, as far as nobody else wrote to it meanwhile."""
 
     def __init__(self) -> None:
-        self._of: OrderedDict[str, dict[str, int]] = OrderedDict()
+        self._of: OrderedDict[str, _Run] = OrderedDict()
 
-    def add(self, session: str, digests: Sequence[str], version: int) -> None:
-        """Remember that *digests* are stored at *version* or just before."""
-        self._of.setdefault(session, {}).update(dict.fromkeys(digests, version))
+    def add(self, session: str, blobs: Iterable[str], versions: Sequence[int], *, entries: int = 0) -> None:
+        """Remember that *blobs* were stored at *versions*, after so many *entries* of the same write."""
+        run = self._of.get(session)
+        if run is None or versions[0] != run.last + 1 + entries or len(run.blobs) > _BLOBS:
+            run = self._of[session] = _Run(versions[0], 0, set())
+        run.last = versions[-1]
+        run.blobs.update(blobs)
         self._of.move_to_end(session)
         if len(self._of) > _SESSIONS:
             self._of.popitem(last=False)
 
-    def take(self, session: str, *, after: int) -> set[str]:
-        """Return those stored after a version whose event was just read, so that no end of a life is in between."""
-        return {digest for digest, version in self._of.pop(session, {}).items() if version > after}
+    def beside(self, session: str, version: int) -> set[str]:
+        """Return those that are in the life of the session that *version* is in."""
+        run = self._of.get(session)
+        return run.blobs if run is not None and run.first <= version <= run.last else set()
 
 
 class Writes:
@@ -88,7 +103,7 @@ class Writes:
         earlier = await self._reads.blobs(ledger, thread_id, [each for _, each in before.values()])
         known_blobs = set(earlier)
         if parent is not None:
-            known_blobs |= self._recent.take(session, after=parent.version)
+            known_blobs |= self._recent.beside(session, parent.version)
         entries: list[dict[str, Any]] = []
         only_entries = False
         if not namespace and self._is_open:
@@ -107,7 +122,8 @@ class Writes:
             *_blob_values({digest: each for digest, each in stored.blobs.items() if digest not in known_blobs}),
             {"space": CHECKPOINTS, "key": checkpoint_key(namespace, checkpoint["id"]), "value": value},
         ]
-        await ledger.keep(session, kept, entries=entries, only_entries=only_entries, config=CONFIG)
+        done = await ledger.keep(session, kept, entries=entries, only_entries=only_entries, config=CONFIG)
+        self._recent.add(session, stored.blobs, done.versions, entries=len(entries))
         self._remember(stored)
         return config_of(thread_id, namespace, checkpoint["id"])
 
@@ -134,7 +150,7 @@ class Writes:
         ]
         session = session_of(thread_id)
         done = await ledger.keep(session, kept, config=CONFIG)
-        self._recent.add(session, list(stored.blobs), done.version)
+        self._recent.add(session, stored.blobs, done.versions)
         self._remember(stored)
 
     async def copy_thread(self, ledger: MemoryLedger, source: str, target: str) -> None:

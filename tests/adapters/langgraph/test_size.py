@@ -1,0 +1,91 @@
+"""What a thread stores: each value once. Source: adapters LG-3, LG-12."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.graph import END, START, MessagesState, StateGraph
+
+from ledger.adapters.langgraph import LedgerSaver
+from ledger.adapters.langgraph.keys import BLOBS
+from ledger.adapters.langgraph.writing import RecentBlobs
+from ledger.events import KeptSet
+from ledger.memory import MemoryLedger
+from ledger.stores.in_memory import InMemoryStore
+from tests.support.ledgers import ledger_over
+
+CONFIG: Any = {"configurable": {"thread_id": "t"}}
+TEXT = "x" * 420
+
+
+async def stored_blobs(ledger: MemoryLedger) -> Counter[str]:
+    events = await ledger.get_events("t", limit=1_000)
+    return Counter(
+        event.payload.key for event in events if isinstance(event.payload, KeptSet) and event.payload.space == BLOBS
+    )
+
+
+async def run(ledger: MemoryLedger, times: int) -> Any:
+    graph = StateGraph(MessagesState)
+    graph.add_node("chat", lambda state: {"messages": [AIMessage(TEXT)]})
+    graph.add_edge(START, "chat")
+    graph.add_edge("chat", END)
+    compiled = graph.compile(checkpointer=LedgerSaver(ledger))
+    for _ in range(times):
+        await compiled.ainvoke({"messages": [HumanMessage(TEXT)]}, CONFIG)
+    return await compiled.aget_state(CONFIG)
+
+
+async def test_an_answer_is_stored_once_and_a_question_at_most_twice__LG_3() -> None:
+    """A task stores what it was called with before the checkpoint that has it is known to be there."""
+    ledger = ledger_over(InMemoryStore())
+    state = await run(ledger, 20)
+    assert len(state.values["messages"]) == 40
+    stored = await stored_blobs(ledger)
+    assert max(stored.values()) <= 2
+    assert stored.total() <= 1.5 * len(stored)
+    assert (await ledger.get_state("t")).version / 40 < 5.5
+
+
+async def test_a_saver_that_forgets_what_it_stored_stores_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control of the test above."""
+    monkeypatch.setattr(RecentBlobs, "beside", lambda self, session, version: set())
+    ledger = ledger_over(InMemoryStore())
+    await run(ledger, 3)
+    stored = await stored_blobs(ledger)
+    assert stored.total() > 1.5 * len(stored)
+
+
+def test_what_was_stored_before_somebody_else_wrote_is_not_relied_on() -> None:
+    """Between, the life of the session may have ended."""
+    recent = RecentBlobs()
+    recent.add("t", ["a"], [2, 3])
+    recent.add("t", ["b"], [6, 7], entries=2)
+    assert recent.beside("t", 7) == {"a", "b"}
+    assert recent.beside("t", 1) == recent.beside("other", 7) == set()
+    recent.add("t", ["c"], [9])
+    assert recent.beside("t", 9) == {"c"}
+    assert recent.beside("t", 7) == set()
+
+
+async def test_an_object_with_messages_comes_back_equal__LG_3() -> None:
+    ledger = ledger_over(InMemoryStore())
+    saver = LedgerSaver(ledger)
+    value = {"messages": [HumanMessage(TEXT, id="1")], "more": {"deep": [TEXT]}, "few": 1}
+    config = {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": "c"}}
+    await saver.aput_writes(config, [("input", value)], "task")
+    checkpoint: Any = {
+        "v": 4,
+        "id": "c",
+        "ts": "2026-01-01T00:00:00+00:00",
+        "channel_values": {"input": value},
+        "channel_versions": {"input": "1"},
+        "versions_seen": {},
+        "updated_channels": None,
+    }
+    await saver.aput({"configurable": {"thread_id": "t", "checkpoint_ns": ""}}, checkpoint, {}, {"input": "1"})
+    found = await LedgerSaver(ledger).aget_tuple(config)
+    assert found is not None
+    assert found.checkpoint["channel_values"]["input"] == value
+    assert found.pending_writes == [("task", "input", value)]
