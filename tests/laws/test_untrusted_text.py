@@ -69,7 +69,10 @@ PLACES: Final = {
     "ledger/importers/openhands.py": "the same",
     "ledger/importers/swe_agent.py": "the same",
     "ledger/adapters/claude_agent_lines.py": "lines of the SDK's user and assistant, and of nobody else",
+    "ledger/adapters/google_adk_events.py": "events of the runner, which only its program writes",
+    "ledger/adapters/langchain/stored_messages.py": "messages of the chain, which only its program writes",
     "ledger/adapters/langgraph/window.py": "messages of the graph, which only its program writes",
+    "ledger/adapters/pydantic_ai_messages.py": "messages of the run, which only its program writes",
     "ledger/adapters/openai_items.py": "items of the runner, which only its program writes",
     "ledger/cli/add.py": "what is typed, by whoever may do everything",
     # facts for conditions, and examples of them

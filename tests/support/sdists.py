@@ -3,6 +3,8 @@
 import subprocess
 import sys
 import tarfile
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,10 @@ def sdist(name: str, version: str, cache: Path) -> Path:
     archives = sorted(cache.glob(f"{name.replace('-', '_')}-{version}.tar.gz"))
     if not archives:
         pytest.skip(f"{name} {version} could not be fetched: {done.stderr.strip().splitlines()[-1:]}")
-    unpack(archives[0], cache)
+    with tempfile.TemporaryDirectory(dir=cache) as own:  # other processes of the tests may unpack the same
+        unpack(archives[0], Path(own))
+        with suppress(OSError):
+            (Path(own) / folder.name).rename(folder)
     return folder
 
 
