@@ -17,7 +17,7 @@ class StoreUnderTest(LedgerSessionStore):
         super().__init__(store=InMemoryStore())
 
     def get_entries(self, key: Any) -> list[Any]:
-        return self._now(lambda ledger: _load(ledger, key)) or []
+        return self._now(lambda ledger: _load(ledger, key, {})) or []
 
     @property
     def size(self) -> int:
