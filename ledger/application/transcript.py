@@ -1,19 +1,23 @@
 """The transcript of a session: all entries since the last clear that were not removed, compacted or not."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final, Unpack
 
 from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import partial_state
-from ledger.events import EntryAdded
+from ledger.codec import decode
+from ledger.events import EntryAdded, EntryEdited, EntryRemoved
 from ledger.history.items import read_items
 from ledger.ids import Stream
+from ledger.ports import Store
 from ledger.results import When
 from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
 from projections import ranges
 from projections.entries import Entry
+from projections.entries import added as entry_added
 
+_CHANGES: Final = (EntryEdited.type, EntryRemoved.type)
 _LEAST_READ: Final = 64  # versions; fewer would only cost more round trips
 
 
@@ -57,11 +61,25 @@ async def read_transcript(
         if last is not None:  # of the newest, no more than are missing: removed ones are made up for in the next round
             added = added[-_missing(last, found) :]
             since = added[0] - 1 if len(added) == _missing(last, found) else since
-        items = await read_items(store, stream, ranges.ranges_of(added), until=state.version) if added else {}
-        whole = [item.item for item in items.values() if isinstance(item.item, Entry) and not item.removed]
-        found = sorted(whole, key=lambda entry: entry.version) + found
+        found = await _entries(store, stream, added, until=state.version, many=last is None) + found
         until, span = since, 2 * span
     return found
+
+
+async def _entries(store: Store, stream: Stream, added: Sequence[int], *, until: int, many: bool) -> list[Entry]:
+    """Return the entries added at these versions that were not removed up to *until*, with their text then.
+
+    For *many* it asks first whether any was changed, which is faster than to look each of them up.
+    """
+    if not added:
+        return []
+    wanted = ranges.ranges_of(added)
+    if many and not await store.events.find_types(stream, _CHANGES, after=added[0], until=until, limit=1):
+        events = [decode(stored) for stored in await store.events.read_versions(stream, wanted)]
+        return [entry_added(event, event.payload) for event in events if isinstance(event.payload, EntryAdded)]
+    items = await read_items(store, stream, wanted, until=until)
+    whole = [item.item for item in items.values() if isinstance(item.item, Entry) and not item.removed]
+    return sorted(whole, key=lambda entry: entry.version)
 
 
 def _missing(last: int, found: Collection[Entry]) -> int:
