@@ -1,13 +1,11 @@
-"""A ledger on a real database, and a model server."""
+"""A ledger on a real database."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
 from ledger.memory import MemoryLedger
 from ledger.stores.postgres import PostgresStore
-from tests.support.databases import Server
-from tests.support.model_endpoint import Endpoint, serving
 
 
 @pytest.fixture
@@ -16,17 +14,3 @@ async def own_ledger(postgres_store: PostgresStore, namespace: str) -> AsyncIter
     config = {"compactions": [{"type": "token_threshold", "max_entries": 6, "recent_window": 4}]}
     async with MemoryLedger.open(namespace=namespace, store=postgres_store, config=config) as opened:
         yield opened
-
-
-@pytest.fixture(scope="session")
-def url(server: Server, shared_database: str) -> Iterator[str]:
-    """The URL of the shared database for a login of the application."""
-    with server.login("ledger_app") as login:
-        yield server.url_of(login, shared_database)
-
-
-@pytest.fixture
-def model() -> Iterator[Endpoint]:
-    """A model server on loopback."""
-    with serving() as endpoint:
-        yield endpoint

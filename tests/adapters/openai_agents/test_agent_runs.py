@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from agents import Runner, RunState
+from agents.memory import is_openai_responses_compaction_aware_session
 
 from ledger.adapters.openai_agents import MemoryLedgerSession
 from ledger.memory import MemoryLedger
@@ -133,3 +134,7 @@ async def test_the_ledger_of_a_session_has_all_that_a_ledger_has(own_ledger: Mem
     assert len(await session.ledger.export_file("t")) > 1
     with pytest.raises(AttributeError, match="LongTermMemory has no method speak"):
         session.ledger.long_term.speak  # noqa: B018 - looking it up is what fails
+
+
+def test_the_sdk_does_not_take_it_for_one_that_compacts__OA_8() -> None:
+    assert not is_openai_responses_compaction_aware_session(MemoryLedgerSession("t"))

@@ -1,17 +1,12 @@
-"""A ledger on a real database, and a model server."""
+"""A ledger on a real database."""
 
-from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
 
 import pytest
 
+from ledger.adapters.pydantic_ai import LedgerHistory
 from ledger.memory import MemoryLedger
 from ledger.stores.postgres import PostgresStore
-from tests.support.databases import Server
-from tests.support.model_endpoint import Endpoint, serving
-
-if TYPE_CHECKING:
-    from ledger.adapters.pydantic_ai import LedgerHistory
 
 
 @pytest.fixture
@@ -23,22 +18,6 @@ async def own_ledger(postgres_store: PostgresStore, namespace: str) -> AsyncIter
 
 
 @pytest.fixture
-def history(own_ledger: MemoryLedger) -> "LedgerHistory":
+def history(own_ledger: MemoryLedger) -> LedgerHistory:
     """A history on PostgreSQL."""
-    from ledger.adapters.pydantic_ai import LedgerHistory  # noqa: PLC0415 - the tests skip without the SDK
-
     return LedgerHistory(ledger=own_ledger)
-
-
-@pytest.fixture(scope="session")
-def url(server: Server, shared_database: str) -> Iterator[str]:
-    """The URL of the shared database for a login of the application."""
-    with server.login("ledger_app") as login:
-        yield server.url_of(login, shared_database)
-
-
-@pytest.fixture
-def model() -> Iterator[Endpoint]:
-    """A model server on loopback."""
-    with serving() as endpoint:
-        yield endpoint
