@@ -17,7 +17,7 @@ from bench import page
 from bench.databases import Databases
 from bench.peers import claude_lines, graph_threads, runner_sessions
 
-_HEAD: Final = ("adapter", "work", "ratio", "goal")
+_HEAD: Final = ("adapter and work", "ratio", "goal")
 
 
 class Urls(NamedTuple):
@@ -33,9 +33,9 @@ Measured: TypeAlias = dict[str, tuple[float, float | None]]
 Measure: TypeAlias = Callable[[Urls, bool], Coroutine[Any, Any, Measured]]
 
 _ADAPTERS: Final[dict[str, Measure]] = {
-    "OpenAI Agents, to `SQLAlchemySession`": runner_sessions.measure,
-    "LangGraph, to `AsyncPostgresSaver`": graph_threads.measure,
-    "Claude Agent SDK, to its example for PostgreSQL": claude_lines.measure,
+    "OpenAI Agents to `SQLAlchemySession`": runner_sessions.measure,
+    "LangGraph to `AsyncPostgresSaver`": graph_threads.measure,
+    "Claude Agent SDK to its example for PostgreSQL": claude_lines.measure,
 }
 
 
@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="measure little, to try it out; figures mean nothing")
     parser.add_argument("--only", default="", help="adapters whose name begins so; then nothing is written")
     chosen = parser.parse_args()
-    rows: list[tuple[str, str, str, str]] = []
+    rows: list[tuple[str, str, str]] = []
     with Databases.temporary() as databases, ExitStack() as made:
         for number, (name, measure) in enumerate(_ADAPTERS.items()):
             if not name.lower().startswith(chosen.only.lower()):
@@ -53,13 +53,13 @@ def main() -> None:
             owner, application = made.enter_context(databases.fresh(f"adapter_{number}"))
             other, _ = made.enter_context(databases.fresh(f"store_{number}"))
             found = asyncio.run(measure(Urls(application, owner, other), chosen.quick))
-            rows += [(name, work, f"{ratio:,.2f}", _goal(goal)) for work, (ratio, goal) in found.items()]
+            rows += [(f"{name}: {work}", f"{ratio:,.2f}", _goal(goal)) for work, (ratio, goal) in found.items()]
     table = Table(*_HEAD)
     for row in rows:
         table.add_row(*row)
     Console().print(table)
     if not (chosen.quick or chosen.only):
-        lines = [_HEAD, ("---", "---", "---:", "---:"), *rows]
+        lines = [_HEAD, ("---", "---:", "---:"), *rows]
         page.write({"adapters": "".join(f"| {' | '.join(line)} |\n" for line in lines)})
     sys.exit(0)
 
