@@ -49,7 +49,9 @@ async def add_messages(
     drafts = [draft_entry(raw, field=f"entry {at} of messages") for at, raw in enumerate(entries)]
     if any(draft.role == "system" for draft in drafts):
         handle.rights.check_system()
-    stored = await kept.get_kept_values(handle, session_id, SPACE, list(attachments), user_id=user_id)
+    stored = (
+        await kept.get_kept_values(handle, session_id, SPACE, list(attachments), user_id=user_id) if attachments else {}
+    )
     return await add_drafts(
         handle,
         handle.stream(session_id, user_id),

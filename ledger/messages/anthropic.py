@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ledger.events import JsonObject
+from ledger.messages.beside_text import data_of
 from ledger.messages.parts import ContentPart, media_of, named, parts_of
-from ledger.messages.turns import Turn, data_of, instructions_of, turns_of
+from ledger.messages.turns import Turn, instructions_of, turns_of
 from projections.rendering import ShownMessage
 
 _NOT_OF_AN_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
@@ -90,7 +91,7 @@ def _result(turn: Turn, ids: _CallIds) -> JsonObject:
 
 
 def _block(part: ContentPart) -> JsonObject:
-    if part.raw["type"] in _OWN and part.kind != "text":
+    if part.type in _OWN and part.kind != "text":
         return {key: value for key, value in part.raw.items() if key != "cache_control"}  # at most four in a request
     media = media_of(part.url)
     if part.kind == "image" and (media is None or media[0] in _IMAGES):

@@ -34,7 +34,7 @@ def _content_of_item(turn: Turn) -> object:
 
 
 def _chat_part(part: ContentPart) -> JsonObject:
-    if part.raw["type"] in _OWN:
+    if part.type in _OWN:
         return {key: value for key, value in part.raw.items() if key != "cache_control"}
     if part.kind == "image":
         return {"type": "image_url", "image_url": {"url": part.url}}

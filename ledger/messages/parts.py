@@ -18,10 +18,17 @@ class ContentPart(NamedTuple):
     url: str = ""
     name: str | None = None
 
+    @property
+    def type(self) -> str:
+        """The type that its shape gives it."""
+        return str(self.raw.get("type"))
+
 
 def parts_of(content: Any) -> list[ContentPart]:
-    """Return the parts of a message's content, of whatever shape; none if it is no list."""
-    return [_part(raw) for raw in content if isinstance(raw, dict)] if isinstance(content, list) else []
+    """Return the parts of a message's content, of whatever shape; none if it is no list of parts."""
+    if not isinstance(content, list) or not all(isinstance(raw, dict) for raw in content):
+        return []
+    return [_part(raw) for raw in content]
 
 
 def media_of(url: str) -> tuple[str, str] | None:
@@ -32,7 +39,7 @@ def media_of(url: str) -> tuple[str, str] | None:
 
 def named(part: ContentPart) -> str:
     """Return what stands for a part where it cannot be shown: its type."""
-    return part.text or f"[{part.raw.get('type')}]"
+    return part.text or f"[{part.type}]"
 
 
 def _part(raw: JsonObject) -> ContentPart:

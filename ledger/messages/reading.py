@@ -1,21 +1,18 @@
 """Messages of three shapes as raw entries: one for each text, tool call and result. Source: adapters IN-10, IN-11."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.blocks import assistant_entries, has_blocks, user_entries
 from ledger.importers.openai_chat import message_entries
-from ledger.importers.response_items import is_item, item_entry
+from ledger.importers.response_items import is_item
 from ledger.messages.attachments import taken_out
+from ledger.messages.beside_text import CONTENT, ITEM, REASONING, THINKING, THINKING_TYPES, item_draft
 
 #: A message of any of the three shapes, as JSON or as an object of the client (with ``model_dump``).
 Message: TypeAlias = Mapping[str, Any] | Any
-
-_THINKING: Final = frozenset({"thinking", "redacted_thinking"})
-#: Keys in the data of an entry: what its message had beside text, in the shape that it had.
-THINKING, REASONING, ITEM, CONTENT = "thinking", "reasoning", "item", "content"
 
 
 def read_messages(messages: Sequence[Message]) -> tuple[list[JsonObject], dict[str, bytes]]:
@@ -53,7 +50,7 @@ def anthropic_entries(message: JsonObject, names: dict[str, str]) -> list[JsonOb
     entries: list[JsonObject] = []
     thoughts: list[JsonObject] = []
     for block in content:
-        if block.get("type") in _THINKING:
+        if block.get("type") in THINKING_TYPES:
             thoughts.append(block)
             continue
         found = list(assistant_entries([block], names))
@@ -92,7 +89,7 @@ def _responses(item: JsonObject, names: dict[str, str], waiting: list[JsonObject
     if item.get("type") == "reasoning":
         waiting.append(item)
         return []
-    entry = item_entry({**item, "type": item.get("type", "message")}, names)
+    entry = item_draft(item, names)
     data: JsonObject = {ITEM: item}
     if waiting and entry.get("role") != "user":
         data[REASONING] = waiting[:]
@@ -106,10 +103,6 @@ def _message(role: str, text: str) -> JsonObject:
 
 def _with(entry: JsonObject, data: JsonObject) -> JsonObject:
     return {**entry, "data": {**(entry.get("data") or {}), **data}}
-
-
-def _part_type(part: Any) -> Any:
-    return part.get("type") if isinstance(part, Mapping) else None
 
 
 def _is_all_text(content: Any) -> bool:

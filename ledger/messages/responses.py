@@ -5,8 +5,9 @@ from typing import Final
 
 from ledger.canonical import canonical_json
 from ledger.events import JsonObject
+from ledger.messages.beside_text import data_of
 from ledger.messages.parts import ContentPart, media_of, named, parts_of
-from ledger.messages.turns import AnsweredCall, Turn, data_of, instructions_of, turns_of
+from ledger.messages.turns import AnsweredCall, Turn, instructions_of, turns_of
 from projections.rendering import ShownMessage
 
 _OWN: Final = frozenset({"input_text", "input_image", "input_file"})
@@ -63,7 +64,7 @@ def _result(turn: Turn, kinds: Mapping[str, str]) -> JsonObject:
 
 
 def _responses_part(part: ContentPart) -> JsonObject:
-    if part.raw["type"] in _OWN:
+    if part.type in _OWN:
         return part.raw
     if part.kind == "image":
         return {"type": "input_image", "image_url": part.url, "detail": "auto"}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ledger.events import JsonObject
-from ledger.messages.attachments import put_back
+from ledger.messages.beside_text import data_of
 from projections.entries import Entry
 from projections.rendering import ShownMessage
 
@@ -44,16 +44,6 @@ def turns_of(shown: Iterable[ShownMessage], attachments: Mapping[str, bytes]) ->
         data = {} if only is None or only.content != text else data_of(only, attachments)
         turns.append(Turn(message["role"], text, data, only, calls, message.get("tool_call_id", "")))
     return turns
-
-
-def data_of(entry: Entry, attachments: Mapping[str, bytes]) -> JsonObject:
-    """Return what *entry* holds beside its text; nothing if the text was edited, or bytes are not there."""
-    if entry.edited_version is not None or not isinstance(entry.data, dict):
-        return {}
-    try:
-        return dict(put_back(entry.data, attachments))
-    except KeyError:
-        return {}
 
 
 def instructions_of(turns: Iterable[Turn]) -> str:

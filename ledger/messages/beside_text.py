@@ -1,0 +1,69 @@
+"""What an entry holds in its data beside its text: parts, an item, thinking and reasoning of its message.
+
+A program may use the same keys for data of its own, and an adapter keeps items without their text. So what is there
+counts only where it says the same as the entry.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from ledger.errors import InvalidInput
+from ledger.events import JsonObject
+from ledger.importers.base import EMPTY, text_of
+from ledger.importers.response_items import item_entry
+from ledger.messages.attachments import put_back
+from ledger.session.drafts import draft_entry
+from projections.entries import Entry
+
+#: Keys in the data of an entry: what its message had beside text, in the shape that it had.
+THINKING, REASONING, ITEM, CONTENT = "thinking", "reasoning", "item", "content"
+#: Types of the blocks of Anthropic that are thinking.
+THINKING_TYPES: Final = ("thinking", "redacted_thinking")
+
+
+def data_of(entry: Entry, attachments: Mapping[str, bytes]) -> JsonObject:
+    """Return what *entry* holds beside its text; nothing if the text was edited, or bytes are not there."""
+    if entry.edited_version is not None or not isinstance(entry.data, dict):
+        return {}
+    held = {key: entry.data[key] for key, says in _CHECKS.items() if key in entry.data and says(entry.data[key], entry)}
+    if ITEM not in held:
+        held.pop(REASONING, None)  # a provider takes it back only before the item that it led to
+    try:
+        return dict(put_back(held, attachments))
+    except KeyError:
+        return {}
+
+
+def item_draft(item: JsonObject, names: dict[str, str]) -> JsonObject:
+    """Return the raw entry of an item of OpenAI Responses, whose type may be left out of a message."""
+    return item_entry({**item, "type": item.get("type", "message")}, names)
+
+
+def _is_content(content: Any, entry: Entry) -> bool:
+    return isinstance(content, list) and _filled(text_of(content)[0]) == _filled(entry.content)
+
+
+def _filled(text: str) -> str:
+    return text if text.strip() else EMPTY
+
+
+def _is_item(item: Any, entry: Entry) -> bool:
+    try:
+        said = draft_entry(item_draft(item, {}))
+    except (AttributeError, KeyError, TypeError, InvalidInput):
+        return False
+    same = said.kind, said.role, said.content, said.tool_call_id, said.arguments
+    named = said.tool_name is None or said.tool_name == entry.tool_name
+    return named and same == (entry.kind, entry.role, entry.content, entry.tool_call_id, entry.arguments)
+
+
+def _are_of_type(values: Any, *types: str) -> bool:
+    return isinstance(values, list) and all(isinstance(each, dict) and each.get("type") in types for each in values)
+
+
+_CHECKS: Final[Mapping[str, Callable[[Any, Entry], bool]]] = {
+    CONTENT: _is_content,
+    ITEM: _is_item,
+    THINKING: lambda blocks, _: _are_of_type(blocks, *THINKING_TYPES),
+    REASONING: lambda items, _: _are_of_type(items, "reasoning"),
+}
