@@ -71,9 +71,9 @@ class CommandHandler:
 
         Commands that *commute*, as adding does, are decided on the cached state and appended at any version, at the
         same time as others that commute. All others are decided on the newest state and appended at exactly its
-        version. With *expected_version* there is one attempt. A request whose *idempotency* key was used before gets
-        its first answer and no note, even if its commands would now be refused or change nothing. A *state* that the
-        caller has just read is used for the first attempt.
+        version. With *expected_version* they are appended only at that one. A request whose *idempotency* key was used
+        before gets its first answer and no note, even if its commands would now be refused or change nothing. A *state*
+        that the caller has just read is used for the first attempt.
 
         Raises:
             IdempotencyMismatch: the key belongs to another request.
@@ -81,10 +81,10 @@ class CommandHandler:
             LedgerError: the commands were refused, or the store is unavailable.
         """
         key = stream.stream_id.int  # which hashes at once
-        if commutes and expected_version is None:
+        if commutes:
             await self._turns.begin(key, together=True)
             try:
-                first = await self._write_together(stream, decision_for, actor, idempotency)
+                first = await self._write_together(stream, decision_for, actor, idempotency, expected_version)
             finally:
                 self._turns.end(key, together=True)
             if first is not None:
@@ -135,7 +135,12 @@ class CommandHandler:
             await asyncio.gather(*self._saving, return_exceptions=True)
 
     async def _write_together(
-        self, stream: Stream, decision_for: DecisionFor[T], actor: str, idempotency: Idempotency | None
+        self,
+        stream: Stream,
+        decision_for: DecisionFor[T],
+        actor: str,
+        idempotency: Idempotency | None,
+        expected_version: int | None,
     ) -> tuple[Written, T | None] | None:
         """Write commands that commute, decided on the cached state; None if they need the newest one."""
         cached = self._states.folded(stream)
@@ -143,6 +148,8 @@ class CommandHandler:
             return None
         state, queued = cached
         version = queued[-1].version if queued else state.version
+        if expected_version not in {None, version}:
+            return None
         try:
             decision = await decision_for(state)
             events = decided_events(state, decision)
@@ -153,7 +160,7 @@ class CommandHandler:
         write = stream_write(
             stream,
             events,
-            expected_version=None,
+            expected_version=expected_version,
             items_after=decision.items_after,
             life_after=version,
             live_until_us=live_until(state, events),

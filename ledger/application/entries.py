@@ -250,7 +250,7 @@ async def add_drafts(
         new_life = starts_life(handle, state)
         is_unsure = bool(ids) and not new_life
         # usually the ids are new: the append itself looks, and refuses if one is known
-        leaves_it_to_append = is_unsure and next(tries) == 0 and expected_version is None
+        leaves_it_to_append = is_unsure and next(tries) == 0
         known = {} if leaves_it_to_append or not is_unsure else await known_entries(handle, stream, state, ids)
         before = WindowBefore(() if new_life else state.items.waiting, known)
         tokenizer = (config or handle.services.config if new_life else state.config).tokenizer

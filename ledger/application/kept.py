@@ -4,6 +4,7 @@ Neither the window nor token counts nor search see them. The store finds them by
 same in a session that has thousands.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Unpack
@@ -70,10 +71,15 @@ async def keep(
     stream = handle.stream(session_id, guard.get("user_id"))
     ids = [draft.entry_id for draft in drafts if draft.entry_id is not None]
 
+    tries = itertools.count()
+
     async def decision_for(state: SessionState) -> "Decision[None]":
         write_id = handle.services.clock.ulid()
         new_life = starts_life(handle, state)
-        known = {} if new_life or not ids else await known_entries(handle, stream, state, ids)
+        is_unsure = bool(ids) and not new_life
+        # usually the ids are new: the append itself looks, and refuses if one is known
+        leaves_it_to_append = is_unsure and not only_entries and next(tries) == 0
+        known = {} if leaves_it_to_append or not is_unsure else await known_entries(handle, stream, state, ids)
         commands: list[Command] = [*opening_commands(handle, stream, state, chosen)]
         if only_entries and not new_life:
             leaving = [entry.entry_id for entry in state.window.entries if entry.entry_id not in ids]
@@ -83,7 +89,12 @@ async def keep(
             new = tuple(new_entry(handle, draft, write_id, tokenizer) for draft in drafts)
             commands.append(AddEntries(new, tuple(entry for entry, _ in known.values())))
         commands.append(Keep(tuple(draft.to_event(write_id) for draft in kept)))
-        return Decision(commands, None, exact=bool(ids) or only_entries)
+        return Decision(
+            commands,
+            None,
+            exact=only_entries or (is_unsure and not leaves_it_to_append),
+            items_after=state.cleared_version if leaves_it_to_append else None,
+        )
 
     expected_version = guard.get("expected_version")
     if expected_version is not None:

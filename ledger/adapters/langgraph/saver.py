@@ -20,7 +20,7 @@ from langgraph.checkpoint.base import (
 from ledger.adapters.langgraph.reading import Reads
 from ledger.adapters.langgraph.removing import Removals
 from ledger.adapters.langgraph.stored import BlobCache
-from ledger.adapters.langgraph.writing import RecentBlobs, Writes
+from ledger.adapters.langgraph.writing import RecentWrites, Writes
 from ledger.adapters.opening import OpenedLedger
 from ledger.memory import MemoryLedger
 
@@ -43,7 +43,7 @@ class LedgerSaver(BaseCheckpointSaver[str]):
         super().__init__(serde=serde)
         self._opened = ledger if isinstance(ledger, OpenedLedger) else OpenedLedger(ledger=ledger, what=_WHAT)
         self._blobs = BlobCache()
-        self._recent = RecentBlobs()
+        self._recent = RecentWrites()
 
     @classmethod
     def open(
