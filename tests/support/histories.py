@@ -13,7 +13,6 @@ from ledger.events import (
     CompactionDiscarded,
     CompactionFailed,
     EntryAdded,
-    SessionCleared,
 )
 from ledger.session.commands import ClearSession, EditEntry, RemoveEntry
 from ledger.session.state import SESSION
@@ -194,19 +193,21 @@ def restore(session: Driven, state: dict[str, Any]) -> None:
 def settled(session: Driven) -> bool:
     """Return whether all planned compactions took effect, and nothing else did (R-WIF-10)."""
     state = SESSION.initial
+    added: set[str] = set()
     for _, batch in groupby(session.events, key=lambda event: event.payload.write_id):
-        kinds = set()
+        imported = False  # an import adds again what was there, write by write
         for event in batch:
             items = state.items
             state = SESSION.evolve(state, event)
-            kinds.add(type(event.payload))
+            if isinstance(event.payload, EntryAdded):
+                imported = imported or event.payload.entry_id in added
+                added.add(event.payload.entry_id)
             if isinstance(event.payload, CompactionContinued) and state.items != items:
                 return False  # it goes on from counts of entries that left before the import
             if isinstance(event.payload, CompactionFailed | CompactionDiscarded):
                 return False
             if isinstance(event.payload, CompactionCompleted) and event.payload.strategy == "imported":
                 return False
-        imported = {SessionCleared, EntryAdded} <= kinds
         if imported and any(plan_automatic(state, compaction) for compaction in state.config.compactions):
             return False  # importing a state compacts nothing (R-000-15), a replay does after each batch (R-WIF-3)
     return True
