@@ -148,7 +148,11 @@ class Reads:
                 if reference is not None
             }
             blobs = await self.blobs(ledger, place.thread_id, [*values.values(), *(each[3] for each in written)])
-            checkpoint = from_plain_or_packed(self.serde, place.stored["checkpoint"])
+            versions = {channel: version for channel, (version, _) in place.stored["values"].items()}
+            checkpoint: Any = {
+                "channel_versions": versions,
+                **from_plain_or_packed(self.serde, place.stored["checkpoint"]),
+            }
             checkpoint["channel_values"] = {
                 channel: loaded(self.serde, reference, blobs) for channel, reference in values.items()
             }

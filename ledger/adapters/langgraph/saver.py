@@ -18,9 +18,10 @@ from langgraph.checkpoint.base import (
 )
 
 from ledger.adapters.langgraph.reading import Reads
+from ledger.adapters.langgraph.recent import RecentWrites
 from ledger.adapters.langgraph.removing import Removals
 from ledger.adapters.langgraph.stored import BlobCache
-from ledger.adapters.langgraph.writing import RecentWrites, Writes
+from ledger.adapters.langgraph.writing import Writes
 from ledger.adapters.opening import OpenedLedger
 from ledger.memory import MemoryLedger
 
@@ -230,4 +231,4 @@ class LedgerSaver(BaseCheckpointSaver[str]):
     def get_next_version(self, current: str | int | None, channel: None) -> str:
         """Return the version after *current*, with a random part: two branches never have the same one."""
         number = 0 if current is None else current if isinstance(current, int) else int(current.split(".")[0])
-        return f"{number + 1:032}.{random.random():016}"  # noqa: S311 - no secret
+        return f"{number + 1:08}.{random.getrandbits(48):012x}"

@@ -7,7 +7,7 @@ Source: adapters LG-3, LG-4.
 """
 
 import json
-from base64 import b64decode, b64encode
+from base64 import b64decode, b64encode, urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
@@ -19,13 +19,10 @@ INLINE_BYTES: Final = 256
 _BRANCHES: Final = 16
 _CACHED: Final = 20_000
 _NODE: Final = "node"
+_NAME_BYTES: Final = 20
+_NAME: Final = 27  # characters
 #: A serialized value: its type and bytes.
 Typed = tuple[str, bytes]
-
-
-def digest_of(typed: Typed) -> str:
-    """Return the name of a blob: 160 bits of the SHA-256 of type and bytes, in hexadecimal digits."""
-    return sha256(typed[0].encode() + b"\x00" + typed[1]).hexdigest()[:40]
 
 
 def blob_bytes(typed: Typed) -> bytes:
@@ -64,34 +61,39 @@ class Stored:
         self._serde = serde
         self._splits_messages = splits_messages
         self.blobs: dict[str, Typed] = {}
+        #: Those of each list of messages, by the identity of its reference.
+        self.digests: dict[int, list[str]] = {}
 
     def reference(self, value: Any) -> dict[str, Any]:
         """Return the reference of a value of a channel."""
         if self._splits_messages and is_messages(value):
-            return {"messages": self._tree([self._blob(self._serde.dumps_typed(item)) for item in value])}
+            digests = [self._blob(self._serde.dumps_typed(item)) for item in value]
+            reference = {"messages": self._tree(digests)}
+            self.digests[id(reference)] = [*map(_named, digests)]
+            return reference
         if self._splits_messages and _has_messages(value):  # such as what a graph is called with
             return {"fields": {key: self.reference(item) for key, item in value.items()}}
         typed: Typed = self._serde.dumps_typed(value)
         if len(typed[1]) <= INLINE_BYTES:
             return {"inline": packed(typed)}
-        return {"blob": self._blob(typed)}
+        return {"blob": _named(self._blob(typed))}
 
-    def _blob(self, typed: Typed) -> str:
-        digest = digest_of(typed)
-        self.blobs[digest] = typed
+    def _blob(self, typed: Typed) -> bytes:
+        digest = sha256(blob_bytes(typed)).digest()[:_NAME_BYTES]
+        self.blobs[_named(digest)] = typed
         return digest
 
-    def _tree(self, digests: Sequence[str]) -> list[list[str]]:
+    def _tree(self, digests: Sequence[bytes]) -> list[str]:
         """Return the nodes at the right edge of the tree, the root first; all other nodes are blobs."""
-        edges: list[list[str]] = []
+        edges: list[str] = []
         level = list(digests)
         while True:
             whole = len(level) // _BRANCHES * _BRANCHES
-            edges.append(level[whole:])
+            edges.append("".join(map(_named, level[whole:])))
             if not whole:
                 return edges[::-1]
             parts = [level[at : at + _BRANCHES] for at in range(0, whole, _BRANCHES)]
-            level = [self._blob((_NODE, bytes.fromhex("".join(part)))) for part in parts]
+            level = [self._blob((_NODE, b"".join(part))) for part in parts]
 
 
 def is_messages(value: Any) -> bool:
@@ -110,7 +112,7 @@ def _has_messages(value: Any) -> bool:
 
 def children(typed: Typed) -> list[str]:
     """Return the digests in a node of a tree."""
-    return [typed[1][at : at + 20].hex() for at in range(0, len(typed[1]), 20)]
+    return [_named(typed[1][at : at + _NAME_BYTES]) for at in range(0, len(typed[1]), _NAME_BYTES)]
 
 
 def wanted(references: Iterable[Mapping[str, Any] | None]) -> list[tuple[str, int]]:
@@ -124,7 +126,7 @@ def wanted(references: Iterable[Mapping[str, Any] | None]) -> list[tuple[str, in
         found += wanted(reference.get("fields", {}).values())
         edges = reference.get("messages", ())
         for depth, edge in enumerate(reversed(edges)):
-            found += [(digest, depth) for digest in edge]
+            found += [(digest, depth) for digest in _split(edge)]
     return found
 
 
@@ -143,11 +145,20 @@ def message_digests(reference: Mapping[str, Any], blobs: Mapping[str, Typed]) ->
     edges = reference["messages"]
     digests: list[str] = []
     for depth, edge in zip(range(len(edges) - 1, -1, -1), edges, strict=True):
-        level = list(edge)
+        level = _split(edge)
         for _ in range(depth):
             level = [child for digest in level for child in children(blobs[digest])]
         digests += level
     return digests
+
+
+def _split(edge: str) -> list[str]:
+    return [edge[at : at + _NAME] for at in range(0, len(edge), _NAME)]
+
+
+def _named(digest: bytes) -> str:
+    """Return the name of a blob: 160 bits of the SHA-256 of its type and bytes, in 27 characters."""
+    return urlsafe_b64encode(digest)[:_NAME].decode()
 
 
 def packed(typed: Typed) -> list[str]:

@@ -1,11 +1,9 @@
 """Writing checkpoints: one write each, with its blobs and its messages. Source: adapters LG-2 … LG-6, LG-10."""
 
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence, Set
 from contextlib import suppress
 from typing import Any, Final
 
-import msgspec
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
@@ -18,6 +16,7 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from ledger.adapters.langgraph.keys import BLOBS, CHECKPOINTS, WRITES, checkpoint_key, session_of, writes_key
 from ledger.adapters.langgraph.reading import CheckpointPlace, Reads, config_of, names_in
+from ledger.adapters.langgraph.recent import Head, RecentWrites
 from ledger.adapters.langgraph.stored import (
     Stored,
     Typed,
@@ -33,72 +32,7 @@ from ledger.results import Guard
 
 CONFIG: Final = {"profile": "none"}
 MESSAGES: Final = "messages"
-_SESSIONS: Final = 1_000
-_BLOBS: Final = 1_000
-
-
-class _Run(msgspec.Struct):
-    """Versions that this process wrote one after the other, so that nobody else wrote between, and what they hold."""
-
-    first: int
-    last: int
-    blobs: set[str]
-    #: The newest checkpoint of each namespace, as far as it was looked for.
-    heads: dict[str, CheckpointPlace]
-
-
-class RecentWrites:
-    """What this process wrote to each session, as far as nobody else wrote to it meanwhile."""
-
-    def __init__(self) -> None:
-        self._of: OrderedDict[str, _Run] = OrderedDict()
-
-    def add(
-        self,
-        session: str,
-        blobs: Iterable[str],
-        versions: Sequence[int],
-        *,
-        entries: int = 0,
-        head: CheckpointPlace | None = None,
-    ) -> None:
-        """Remember *blobs*, stored at *versions* after so many *entries* of the same write.
-
-        *head* is the newest checkpoint after it, if nobody else wrote since it was looked for.
-        """
-        run = self._of.get(session)
-        begins = versions[0] == 2 + entries  # the session, which nobody else can have written to
-        if run is None or versions[0] != run.last + 1 + entries or len(run.blobs) > _BLOBS:
-            run = self._of[session] = _Run(versions[0], 0, set(), {})
-            head = head if begins else None
-        run.last = versions[-1]
-        run.blobs.update(blobs)
-        if head is not None:
-            run.heads[head.namespace] = head
-        self._of.move_to_end(session)
-        if len(self._of) > _SESSIONS:
-            self._of.popitem(last=False)
-
-    def beside(self, session: str, version: int) -> set[str]:
-        """Return the blobs that are in the life of the session that *version* is in."""
-        run = self._of.get(session)
-        return run.blobs if run is not None and run.first <= version <= run.last else set()
-
-    def blobs(self, session: str) -> tuple[set[str], int]:
-        """Return the blobs of a session and the version of it of which they are known."""
-        run = self._of.get(session)
-        return (set(), 0) if run is None else (run.blobs, run.last)
-
-    def head(self, session: str, namespace: str) -> tuple[CheckpointPlace | None, int]:
-        """Return the newest checkpoint and the version of the session of which that is known; None if it is not."""
-        run = self._of.get(session)
-        return (None, 0) if run is None else (run.heads.get(namespace), run.last)
-
-    def forget_heads(self, session: str) -> None:
-        """Forget the newest checkpoints of a session, since somebody else wrote to it."""
-        run = self._of.get(session)
-        if run is not None:
-            run.heads.clear()
+_NO_BLOBS: Final[Set[str]] = frozenset()
 
 
 class Writes:
@@ -121,17 +55,16 @@ class Writes:
         """Store a checkpoint and return the config that names it."""
         thread_id, namespace = names_in(config)
         session = session_of(thread_id)
-        while True:
+        async with self._recent.turn(session, together=False):
             head, version = self._recent.head(session, namespace)
-            if head is None:
-                break
-            try:
-                return await self._put(ledger, config, checkpoint, metadata, new_versions, head, version)
-            except VersionConflict:
-                if self._recent.head(session, namespace) == (head, version):  # it was not this saver that wrote
+            if head is not None:
+                try:
+                    return await self._put(ledger, config, checkpoint, metadata, new_versions, head, version)
+                except VersionConflict:
                     self._recent.forget_heads(session)
-        head = await self._reads.place(ledger, thread_id, namespace, None)
-        return await self._put(ledger, config, checkpoint, metadata, new_versions, head, None)
+            place = await self._reads.place(ledger, thread_id, namespace, None)
+            head = None if place is None else await self._head(ledger, place)
+            return await self._put(ledger, config, checkpoint, metadata, new_versions, head, None)
 
     async def _put(
         self,
@@ -140,7 +73,7 @@ class Writes:
         checkpoint: Checkpoint,
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
-        newest: CheckpointPlace | None,
+        newest: Head | None,
         version: int | None,
     ) -> RunnableConfig:
         """Store a checkpoint after the *newest* one of its namespace, at exactly that *version* if it is given."""
@@ -148,11 +81,12 @@ class Writes:
         session, parent_id = session_of(thread_id), config["configurable"].get("checkpoint_id")
         parent = newest
         if newest is None or parent_id != newest.checkpoint_id:
-            parent = await self._reads.place(ledger, thread_id, namespace, parent_id) if parent_id else None
+            place = await self._reads.place(ledger, thread_id, namespace, parent_id) if parent_id else None
+            parent = None if place is None else await self._head(ledger, place)
         body: dict[str, Any] = dict(checkpoint)
         values: dict[str, Any] = body.pop("channel_values")
         stored = Stored(self._serde, splits_messages=self._is_open)
-        before = parent.stored["values"] if parent else {}
+        before = parent.values if parent else {}
         references: dict[str, Any] = {}
         for channel, number in {**checkpoint["channel_versions"], **new_versions}.items():
             known = before.get(channel)
@@ -160,16 +94,16 @@ class Writes:
                 references[channel] = [number, stored.reference(values[channel]) if channel in values else None]
             else:
                 references[channel] = known
-        earlier = await self._reads.blobs(ledger, thread_id, [each for _, each in before.values()])
-        known_blobs = set(earlier)
-        if parent is not None:
-            known_blobs |= self._recent.beside(session, parent.version)
+        digests = _digests(references.get(MESSAGES), stored, parent)
         entries: list[dict[str, Any]] = []
         only_entries = False
         follows = newest is None or checkpoint["id"] > newest.checkpoint_id
         if not namespace and self._is_open:
+            old = parent.digests if parent else []
             is_head = parent is newest and follows
-            entries, only_entries = self._window(values, references, stored, before, earlier, is_head=is_head)
+            entries, only_entries = _window(values.get(MESSAGES), digests, old, is_head=is_head)
+        if body["channel_versions"] == {channel: number for channel, (number, _) in references.items()}:
+            del body["channel_versions"]  # they are beside the values
         value = {
             "thread": thread_id,
             "namespace": namespace,
@@ -179,16 +113,28 @@ class Writes:
             "metadata": plain_or_packed(self._serde, get_checkpoint_metadata(config, metadata), plain=self._is_open),
             "values": references,
         }
+        known_blobs = _NO_BLOBS if parent is None else parent.blobs | self._recent.beside(session, parent.version)
+        new = {digest: typed for digest, typed in stored.blobs.items() if digest not in known_blobs}
         kept = [
-            *_blob_values({digest: each for digest, each in stored.blobs.items() if digest not in known_blobs}),
+            *_blob_values(new),
             {"space": CHECKPOINTS, "key": checkpoint_key(namespace, checkpoint["id"]), "value": value},
         ]
         guard: Guard = {} if version is None else {"expected_version": version}
         done = await ledger.keep(session, kept, entries=entries, only_entries=only_entries, config=CONFIG, **guard)
-        head = CheckpointPlace(thread_id, namespace, checkpoint["id"], value, done.versions[-1]) if follows else newest
+        head = newest
+        if follows:
+            head = Head(namespace, checkpoint["id"], done.versions[-1], references, digests, _NO_BLOBS)
         self._recent.add(session, stored.blobs, done.versions, entries=len(entries), head=head)
-        self._remember(stored)
+        self._remember(new)
         return config_of(thread_id, namespace, checkpoint["id"])
+
+    async def _head(self, ledger: MemoryLedger, place: CheckpointPlace) -> Head:
+        """Return what a step after the checkpoint at *place* needs."""
+        values = place.stored["values"]
+        blobs = await self._reads.blobs(ledger, place.thread_id, [each for _, each in values.values()])
+        messages = (values.get(MESSAGES) or [None, None])[1] or {}
+        digests = message_digests(messages, blobs) if "messages" in messages else []
+        return Head(place.namespace, place.checkpoint_id, place.version, values, digests, blobs.keys())
 
     async def put_writes(
         self,
@@ -208,19 +154,20 @@ class Writes:
         ]
         value = {"task": task_id, "path": task_path, "writes": written}
         session = session_of(thread_id)
-        known, version = self._recent.blobs(session)
-        kept = [
-            *_blob_values({digest: typed for digest, typed in stored.blobs.items() if digest not in known}),
-            {"space": WRITES, "key": writes_key(namespace, checkpoint_id, task_id), "value": value},
-        ]
-        done = None
-        if len(kept) <= len(stored.blobs):  # some are left out, so nobody may have ended their life
-            with suppress(VersionConflict):
-                done = await ledger.keep(session, kept, config=CONFIG, expected_version=version)
-        if done is None:
-            done = await ledger.keep(session, [*_blob_values(stored.blobs), kept[-1]], config=CONFIG)
-        self._recent.add(session, stored.blobs, done.versions)
-        self._remember(stored)
+        async with self._recent.turn(session, together=True):
+            known, version = self._recent.blobs(session)
+            new = {digest: typed for digest, typed in stored.blobs.items() if digest not in known}
+            own = {"space": WRITES, "key": writes_key(namespace, checkpoint_id, task_id), "value": value}
+            done = None
+            if len(new) < len(stored.blobs):  # some are left out, so nobody may have ended their life
+                with suppress(VersionConflict):
+                    done = await ledger.keep(
+                        session, [*_blob_values(new), own], config=CONFIG, expected_version=version
+                    )
+            if done is None:
+                done = await ledger.keep(session, [*_blob_values(stored.blobs), own], config=CONFIG)
+            self._recent.add(session, stored.blobs, done.versions)
+        self._remember(new)
 
     async def copy_thread(self, ledger: MemoryLedger, source: str, target: str) -> None:
         """Fork the session of a thread.
@@ -231,32 +178,28 @@ class Writes:
         """
         await ledger.fork(session_of(source), session_of(target))
 
-    def _window(
-        self,
-        values: dict[str, Any],
-        references: dict[str, Any],
-        stored: Stored,
-        before: dict[str, Any],
-        earlier: dict[str, Typed],
-        *,
-        is_head: bool,
-    ) -> tuple[list[dict[str, Any]], bool]:
-        """Return the entries to add, and whether all others leave the window."""
-        old = (before.get(MESSAGES) or [None, None])[1] or {}
-        old_digests = message_digests(old, earlier) if "messages" in old else []
-        messages = values.get(MESSAGES)
-        if not is_messages(messages):
-            return [], bool(messages == [] and old_digests)
-        assert messages is not None
-        digests = message_digests(references[MESSAGES][1], {**earlier, **stored.blobs})
-        pairs = list(zip(messages, digests, strict=True))
-        if is_head and digests[: len(old_digests)] == old_digests:
-            return all_entries(pairs[len(old_digests) :]), False
-        return all_entries(pairs), True
-
-    def _remember(self, stored: Stored) -> None:
-        for digest, typed in stored.blobs.items():
+    def _remember(self, blobs: dict[str, Typed]) -> None:
+        for digest, typed in blobs.items():
             self._reads.cache.add(digest, typed)
+
+
+def _digests(value: Any, stored: Stored, parent: Head | None) -> list[str]:
+    """Return the digests of the messages that the *value* of their channel refers to."""
+    if parent is not None and parent.values.get(MESSAGES) is value:
+        return parent.digests
+    return stored.digests.get(id(value[1]), []) if value else []
+
+
+def _window(
+    messages: Any, digests: list[str], old_digests: list[str], *, is_head: bool
+) -> tuple[list[dict[str, Any]], bool]:
+    """Return the entries to add, and whether all others leave the window."""
+    if not is_messages(messages):
+        return [], bool(messages == [] and old_digests)
+    pairs = list(zip(messages, digests, strict=True))
+    if is_head and digests[: len(old_digests)] == old_digests:
+        return all_entries(pairs[len(old_digests) :]), False
+    return all_entries(pairs), True
 
 
 def _blob_values(blobs: dict[str, Typed]) -> list[dict[str, Any]]:

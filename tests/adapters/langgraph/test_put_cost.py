@@ -8,7 +8,7 @@ from langgraph.checkpoint.base.id import uuid6
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from ledger.adapters.langgraph import LedgerSaver
-from ledger.adapters.langgraph.writing import RecentWrites
+from ledger.adapters.langgraph.recent import RecentWrites
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.counting_store import CountingStore

@@ -9,7 +9,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 
 from ledger.adapters.langgraph import LedgerSaver
 from ledger.adapters.langgraph.keys import BLOBS
-from ledger.adapters.langgraph.writing import RecentWrites
+from ledger.adapters.langgraph.recent import RecentWrites
 from ledger.events import KeptSet
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore

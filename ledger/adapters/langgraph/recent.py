@@ -1,0 +1,99 @@
+"""What this process wrote to threads last: with it, the next step needs no look-up. Source: adapters LG-13."""
+
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterable, Sequence, Set
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import msgspec
+
+from ledger.application.session_turns import SessionTurns
+
+_SESSIONS: Final = 1_000
+_BLOBS: Final = 10_000
+
+
+class Head(msgspec.Struct, frozen=True):
+    """A checkpoint as a step after it needs it: its values' references, the digests of its messages, its *blobs*."""
+
+    namespace: str
+    checkpoint_id: str
+    version: int
+    values: dict[str, Any]
+    digests: list[str]
+    blobs: Set[str]
+
+
+class _Run(msgspec.Struct):
+    """Versions that this process wrote one after the other, so that nobody else wrote between, and what they hold."""
+
+    first: int
+    last: int
+    blobs: set[str]
+    #: The newest checkpoint of each namespace, as far as it was looked for.
+    heads: dict[str, Head]
+
+
+class RecentWrites:
+    """What this process wrote to each session, as far as nobody else wrote to it meanwhile."""
+
+    def __init__(self) -> None:
+        self._of: OrderedDict[str, _Run] = OrderedDict()
+        self._turns = SessionTurns()
+
+    @asynccontextmanager
+    async def turn(self, session: str, *, together: bool) -> AsyncIterator[None]:
+        """Let what tasks wrote go *together*, and a checkpoint alone, so that it knows the version before it."""
+        key = hash(session)
+        await self._turns.begin(key, together=together)
+        try:
+            yield
+        finally:
+            self._turns.end(key, together=together)
+
+    def add(
+        self,
+        session: str,
+        blobs: Iterable[str],
+        versions: Sequence[int],
+        *,
+        entries: int = 0,
+        head: Head | None = None,
+    ) -> None:
+        """Remember *blobs*, stored at *versions* after so many *entries* of the same write.
+
+        *head* is the newest checkpoint after it, if nobody else wrote since it was looked for.
+        """
+        run = self._of.get(session)
+        begins = versions[0] == 2 + entries  # the session, which nobody else can have written to
+        if run is None or versions[0] != run.last + 1 + entries or len(run.blobs) > _BLOBS:
+            run = self._of[session] = _Run(versions[0], 0, set(), {})
+            head = head if begins else None
+        run.last = versions[-1]
+        run.blobs.update(blobs)
+        if head is not None:
+            run.heads[head.namespace] = head
+        self._of.move_to_end(session)
+        if len(self._of) > _SESSIONS:
+            self._of.popitem(last=False)
+
+    def beside(self, session: str, version: int) -> Set[str]:
+        """Return the blobs that are in the life of the session that *version* is in."""
+        run = self._of.get(session)
+        return run.blobs if run is not None and run.first <= version <= run.last else frozenset()
+
+    def blobs(self, session: str) -> tuple[Set[str], int]:
+        """Return the blobs of a session and the version of it of which they are known."""
+        run = self._of.get(session)
+        return (frozenset(), 0) if run is None else (run.blobs, run.last)
+
+    def head(self, session: str, namespace: str) -> tuple[Head | None, int]:
+        """Return the newest checkpoint and the version of the session of which that is known; None if it is not."""
+        run = self._of.get(session)
+        return (None, 0) if run is None else (run.heads.get(namespace), run.last)
+
+    def forget_heads(self, session: str) -> None:
+        """Forget the newest checkpoints of a session, since somebody else wrote to it."""
+        run = self._of.get(session)
+        if run is not None:
+            run.heads.clear()
