@@ -16,10 +16,9 @@ from ledger.application.session_start import new_entry, opening_commands, starts
 from ledger.application.writes import Decision
 from ledger.codec import decode
 from ledger.errors import InvalidInput
-from ledger.events import KeptRemoved, KeptSet, SessionCleared, SessionOpened
+from ledger.events import KeptRemoved, KeptSet, SessionCleared, SessionOpened, StoredEvent
 from ledger.events.kept import SEPARATOR
 from ledger.ids import Stream
-from ledger.ports.event_store import KeptPlace
 from ledger.results import Guard, KeptBatch, KeptValue, When
 from ledger.session.commands import AddEntries, Command, Keep, RemoveEntry
 from ledger.session.drafts import EntryDraft, draft_entry
@@ -203,10 +202,10 @@ async def _find(
     after = await _start_of_life(handle, stream, until)
     if after is None:
         return []
-    found: list[KeptPlace] = []
+    found: list[StoredEvent] = []
     while len(found) < limit:
         wanted = None if every else limit - len(found)
-        page = await events.find_kept(
+        page = await events.read_kept(
             stream,
             first=first,
             end=end,
@@ -216,19 +215,18 @@ async def _find(
             limit=wanted,
             every=every,
         )
-        found += _since_removed(page) if every else [place for place in page if not place.removed]
+        found += _since_removed(page) if every else [event for event in page if event.type == KeptSet.type]
         if wanted is None or len(page) < wanted:
             break
         if greatest_first:
-            end = page[-1].item_id
+            end = page[-1].item_id or ""
         else:
-            first = page[-1].item_id + _LEAST
-    stored = await events.read_versions(stream, ranges.ranges_of(place.version for place in found[:limit]))
-    values = {}
-    for event in map(decode, stored):
+            first = f"{page[-1].item_id}{_LEAST}"
+    values = []
+    for event in map(decode, found[:limit]):
         assert isinstance(event.payload, KeptSet)
-        values[event.version] = KeptValue.of(event, event.payload)
-    return [values[place.version] for place in found[:limit]]
+        values.append(KeptValue.of(event, event.payload))
+    return values
 
 
 async def _until(handle: NamespaceHandle, stream: Stream, version: int | None, moment: datetime | None) -> int | None:
@@ -244,7 +242,10 @@ async def _until(handle: NamespaceHandle, stream: Stream, version: int | None, m
 
 async def _start_of_life(handle: NamespaceHandle, stream: Stream, until: int | None) -> int | None:
     """Return the version at which the life began; None if it has ended, or there is none."""
-    events = handle.services.store.events
+    events, states = handle.services.store.events, handle.services.states
+    if until is None and states.folded(stream) is not None:
+        state = await states.newest(stream)
+        return state.began if state.opened else None
     opened = await events.find_types(stream, [SessionOpened.type, SessionCleared.type], until=until)
     for event in map(decode, reversed(await events.read_versions(stream, ranges.ranges_of(opened)))):
         if isinstance(event.payload, SessionCleared) and event.payload.ended:
@@ -254,9 +255,9 @@ async def _start_of_life(handle: NamespaceHandle, stream: Stream, until: int | N
     return None
 
 
-def _since_removed(places: Sequence[KeptPlace]) -> list[KeptPlace]:
-    removed = {place.item_id: place.version for place in places if place.removed}
-    return [place for place in places if place.version > removed.get(place.item_id, 0)]
+def _since_removed(events: Sequence[StoredEvent]) -> list[StoredEvent]:
+    removed = {event.item_id: event.version for event in events if event.type == KeptRemoved.type}
+    return [event for event in events if event.version > removed.get(event.item_id, 0)]
 
 
 def _next(beginning: str) -> str:

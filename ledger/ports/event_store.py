@@ -142,19 +142,11 @@ class SchemaDifference(msgspec.Struct, frozen=True):
     guards_log: bool
 
 
-class KeptPlace(msgspec.Struct, frozen=True, gc=False):
-    """Where the newest event about a kept value is, and whether that event removed the value."""
-
-    item_id: str
-    version: int
-    removed: bool
-
-
-def ordered_places(places: Iterable[KeptPlace], *, greatest_first: bool, every: bool) -> list[KeptPlace]:
-    """Return *places* in the order of `EventStore.find_kept`: of each item the newest one, or *every* one."""
-    ordered = sorted(places, key=lambda place: place.version)
-    chosen = ordered if every else list({place.item_id: place for place in ordered}.values())
-    return sorted(chosen, key=lambda place: place.item_id, reverse=greatest_first)
+def in_order_of_keys(events: Iterable[StoredEvent], *, greatest_first: bool, every: bool) -> list[StoredEvent]:
+    """Return *events* in the order of `EventStore.read_kept`: of each item the newest one, or *every* one."""
+    ordered = sorted(events, key=lambda event: event.version)
+    chosen = ordered if every else list({event.item_id: event for event in ordered}.values())
+    return sorted(chosen, key=lambda event: event.item_id or "", reverse=greatest_first)
 
 
 class EventStore(Appender, Protocol):
@@ -213,7 +205,7 @@ class EventStore(Appender, Protocol):
         """Return the version of the newest event of a *type* without an item, 0 if there is none; by an index."""
         ...
 
-    async def find_kept(
+    async def read_kept(
         self,
         stream: Stream,
         *,
@@ -224,7 +216,7 @@ class EventStore(Appender, Protocol):
         greatest_first: bool = False,
         limit: int | None = None,
         every: bool = False,
-    ) -> list[KeptPlace]:
+    ) -> list[StoredEvent]:
         """Return the newest event about each kept value with an item id from *first* on and before *end*.
 
         In the order of item ids by code point, from the greatest if *greatest_first*; at most *limit*; by an index.

@@ -72,6 +72,7 @@ def _run(state: SessionState, events: Sequence[RecordedEvent], at: int) -> tuple
         state.opened,
         state.cleared_version,
         state.life,
+        state.began,
         state.created_us,
         last.recorded_us,
         state.config,

@@ -55,6 +55,8 @@ class SessionState(msgspec.Struct, frozen=True):
     cleared_version: int = 0
     #: Version of the newest opening, which identifies the life.
     life: int = 0
+    #: Version at which the life began that a fork took over; without a fork it is `life`.
+    began: int = 0
     created_us: int = 0
     updated_us: int = 0
     config: MemoryConfig = DEFAULT_CONFIG
@@ -123,6 +125,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
             opened=True,
             cleared_version=event.version,
             life=event.version,
+            began=event.version,
             created_us=event.recorded_us,
             updated_us=event.recorded_us,
             config=config.recorded(payload.config, version=event.version),
@@ -143,6 +146,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         state.opened and not (isinstance(payload, SessionCleared) and payload.ended),
         event.version if cleared else state.cleared_version,
         state.life,
+        state.began,
         state.created_us,
         event.recorded_us,
         config.recorded(payload.config, version=event.version) if isinstance(payload, ConfigChanged) else state.config,
@@ -194,7 +198,7 @@ def end_of_batch(state: SessionState) -> SessionState:
 
 
 #: The state as a projection: snapshots have this name and version.
-SESSION: Projection[SessionState] = Projection("session", 3, SessionState(), evolve)
+SESSION: Projection[SessionState] = Projection("session", 4, SessionState(), evolve)
 
 
 def _summaries(state: SessionState, event: RecordedEvent) -> LiveSummaries:

@@ -68,6 +68,7 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     opened: bool
     cleared_version: int
     life: int
+    began: int
     created_us: int
     updated_us: int
     config: msgspec.Raw
@@ -99,6 +100,7 @@ def dehydrate(state: SessionState) -> bytes:
             opened=state.opened,
             cleared_version=state.cleared_version,
             life=state.life,
+            began=state.began,
             created_us=state.created_us,
             updated_us=state.updated_us,
             config=msgspec.Raw(_encoder.encode(config.dump(state.config))),
@@ -143,6 +145,7 @@ def _hydrated(stored: _Stored, events: Iterable[RecordedEvent]) -> SessionState:
         opened=stored.opened,
         cleared_version=stored.cleared_version,
         life=stored.life,
+        began=stored.began,
         created_us=stored.created_us,
         updated_us=stored.updated_us,
         config=loaded,

@@ -12,7 +12,6 @@ from ledger.ports.event_store import (
     AppendRequest,
     EarlierRequest,
     EventStore,
-    KeptPlace,
     LogBounds,
     NamespaceInfo,
     SchemaDifference,
@@ -71,7 +70,7 @@ class EventStoreDecorator:
         """See `ports.event_store.EventStore.find_newest`."""
         return await self._events.find_newest(stream, type, until=until)
 
-    async def find_kept(
+    async def read_kept(
         self,
         stream: Stream,
         *,
@@ -82,9 +81,9 @@ class EventStoreDecorator:
         greatest_first: bool = False,
         limit: int | None = None,
         every: bool = False,
-    ) -> list[KeptPlace]:
-        """See `ports.event_store.EventStore.find_kept`."""
-        return await self._events.find_kept(
+    ) -> list[StoredEvent]:
+        """See `ports.event_store.EventStore.read_kept`."""
+        return await self._events.read_kept(
             stream,
             first=first,
             end=end,

@@ -4,11 +4,10 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from ledger.codec import encode
-from ledger.events import KeptRemoved, KeptSet, NewEvent
+from ledger.codec import decode, encode
+from ledger.events import KeptRemoved, KeptSet, NewEvent, StoredEvent
 from ledger.ids import Stream
 from ledger.ports import Store
-from ledger.ports.event_store import KeptPlace
 from tests.support.store_requests import an_event, append, fork
 
 
@@ -21,16 +20,18 @@ def kept(key: str, *, space: str = "s", removed: bool = False) -> NewEvent:
     )
 
 
+def places(events: list[StoredEvent]) -> list[tuple[str | None, int, bool]]:
+    """Return of each event its item, its version, and whether it removes."""
+    return [(event.item_id, event.version, event.type == "kept.removed") for event in events]
+
+
 async def test_the_newest_of_each_key_is_found_in_the_order_of_code_points__LF_1(store: Store, stream: Stream) -> None:
     await append(store, stream, kept("b"), kept("a"), an_event("entry", item_id="s/b"), kept("é"), kept("B"), kept("b"))
-    find = store.events.find_kept
+    find = store.events.read_kept
     found = await find(stream, first="s/", end="s0")
-    assert found == [
-        KeptPlace("s/B", 5, False),
-        KeptPlace("s/a", 2, False),
-        KeptPlace("s/b", 6, False),
-        KeptPlace("s/é", 4, False),
-    ]
+    assert places(found) == [("s/B", 5, False), ("s/a", 2, False), ("s/b", 6, False), ("s/é", 4, False)]
+    payloads: list[Any] = [decode(event).payload for event in found]
+    assert [payload.value for payload in payloads] == ["B", "a", "b", "é"]
     assert await find(stream, first="s/", end="s0", greatest_first=True) == found[::-1]
     assert await find(stream, first="s/", end="s0", greatest_first=True, limit=2) == found[:1:-1]
     assert await find(stream, first="s/a", end="s/b", limit=5) == found[1:2]
@@ -41,7 +42,7 @@ async def test_the_newest_of_each_key_is_found_in_the_order_of_code_points__LF_1
 
 async def test_a_removal_is_the_newest_event_of_its_key__LF_1(store: Store, stream: Stream) -> None:
     await append(store, stream, kept("a"), kept("a", removed=True))
-    assert await store.events.find_kept(stream, first="s/", end="s0") == [KeptPlace("s/a", 2, True)]
+    assert places(await store.events.read_kept(stream, first="s/", end="s0")) == [("s/a", 2, True)]
 
 
 async def test_a_fork_reads_what_its_parent_kept_up_to_the_fork__LF_1(store: Store, stream: Stream) -> None:
@@ -52,15 +53,11 @@ async def test_a_fork_reads_what_its_parent_kept_up_to_the_fork__LF_1(store: Sto
     await append(store, stream, kept("a"))
     await append(store, child, kept("b", removed=True), kept("d"))
     await fork(store, child, 4, grandchild, an_event("opening"))
-    find = store.events.find_kept
-    assert [(place.item_id, place.version) for place in await find(child, first="s/", end="s0")] == [
-        ("s/a", 1),
-        ("s/b", 4),
-        ("s/d", 5),
-    ]
+    find = store.events.read_kept
+    assert places(await find(child, first="s/", end="s0")) == [("s/a", 1, False), ("s/b", 4, True), ("s/d", 5, False)]
     assert [place.item_id for place in await find(child, first="s/", end="s0", limit=1)] == ["s/a"]
     found = await find(grandchild, first="s/", end="s0", greatest_first=True)
-    assert found == [KeptPlace("s/b", 4, True), KeptPlace("s/a", 1, False)]
+    assert places(found) == [("s/b", 4, True), ("s/a", 1, False)]
     assert [place.version for place in await find(child, first="s/b", end="s/c", every=True)] == [2, 4]
 
 
@@ -72,5 +69,5 @@ async def test_any_range_is_found_as_a_sort_in_memory_finds_it__LF_1(store: Stor
     for _ in range(20):
         low, high = sorted(random.sample(keys, 2))
         newest = {f"s/{key}": at for at, key in enumerate(keys, 1) if low <= key < high}
-        expected = [KeptPlace(item, at, removed[at - 1]) for item, at in sorted(newest.items())]
-        assert await store.events.find_kept(stream, first=f"s/{low}", end=f"s/{high}") == expected
+        expected = [(item, at, removed[at - 1]) for item, at in sorted(newest.items())]
+        assert places(await store.events.read_kept(stream, first=f"s/{low}", end=f"s/{high}")) == expected

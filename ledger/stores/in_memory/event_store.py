@@ -30,7 +30,7 @@ from ledger.events import (
 from ledger.ids import Stream, stream_id
 from ledger.limits import EVENTS_PER_APPEND
 from ledger.ports import Appended, AppendRequest, Clock, EarlierRequest, NamespaceInfo, Receipt, StreamHead, StreamWrite
-from ledger.ports.event_store import ANY_SIZE, KeptPlace, LogBounds, SchemaDifference, SessionLocation, ordered_places
+from ledger.ports.event_store import ANY_SIZE, LogBounds, SchemaDifference, SessionLocation, in_order_of_keys
 from ledger.stores.in_memory.namespaces import StoredNamespace
 
 #: Types of events that start, end, resume or limit the life of a session.
@@ -206,7 +206,7 @@ class InMemoryEventStore:
         events = self._events(stream)[:until]
         return max((event.version for event in events if event.type == type and event.item_id is None), default=0)
 
-    async def find_kept(
+    async def read_kept(
         self,
         stream: Stream,
         *,
@@ -217,15 +217,13 @@ class InMemoryEventStore:
         greatest_first: bool = False,
         limit: int | None = None,
         every: bool = False,
-    ) -> list[KeptPlace]:
-        places = [
-            KeptPlace(event.item_id, event.version, event.type == KeptRemoved.type)
+    ) -> list[StoredEvent]:
+        events = [
+            event
             for event in self._events(stream)[after:until]
-            if event.type in {KeptSet.type, KeptRemoved.type}
-            and event.item_id is not None
-            and first <= event.item_id < end
+            if event.type in {KeptSet.type, KeptRemoved.type} and first <= (event.item_id or "") < end
         ]
-        return ordered_places(places, greatest_first=greatest_first, every=every)[:limit]
+        return in_order_of_keys(events, greatest_first=greatest_first, every=every)[:limit]
 
     async def head(self, stream: Stream) -> tuple[int, bytes]:
         events = self._events(stream)

@@ -23,14 +23,13 @@ from ledger.ids import Stream
 from ledger.ports.event_store import (
     ANY_SIZE,
     EarlierRequest,
-    KeptPlace,
     LogBounds,
     NamespaceInfo,
     Receipt,
     SchemaDifference,
     SessionLocation,
     StreamHead,
-    ordered_places,
+    in_order_of_keys,
 )
 from ledger.stores.postgres import catalogue, faults, tables
 from ledger.stores.postgres.arrays import POSTGRES_EPOCH_US
@@ -153,7 +152,7 @@ class EventReader:
         last = UNLIMITED if until is None else until
         return await self._newest("find_newest", stream, {"type": type}, last)
 
-    async def find_kept(
+    async def read_kept(
         self,
         stream: Stream,
         *,
@@ -164,22 +163,22 @@ class EventReader:
         greatest_first: bool = False,
         limit: int | None = None,
         every: bool = False,
-    ) -> list[KeptPlace]:
+    ) -> list[StoredEvent]:
         last = UNLIMITED if until is None else until
         wanted = {"first": first, "end": end, "limit": UNLIMITED if limit is None else limit}
-        query = "find_kept_every" if every else "find_kept_greatest" if greatest_first else "find_kept"
+        query = "read_kept_every" if every else "read_kept_greatest" if greatest_first else "read_kept"
 
         async def of_part(part: StreamRange) -> list[tuple[Any, ...]]:
             bounds = {"stream": part.stream_id, "after": max(after, part.after), "until": min(last, part.until)}
-            return await self.rows(query, stream.namespace_id, wanted | bounds)
+            return await self.rows(query, stream.namespace_id, wanted | bounds, cursor=EventCursor)
 
         rows = await of_part(StreamRange(stream.stream_id, 0, UNLIMITED))
-        if any(item_id is None for item_id, _, _ in rows):  # it is a fork
+        if any(row[0] is None for row in rows):  # it is a fork
             for part in (await self.parts(stream) or ())[:-1]:
                 if part.until > after:
                     rows += await of_part(part)
-        places = [KeptPlace(*row) for row in rows if row[0] is not None]
-        return ordered_places(places, greatest_first=greatest_first, every=every)[:limit]
+        events = [stored_event(stream.namespace_id, row) for row in rows if row[0] is not None]
+        return in_order_of_keys(events, greatest_first=greatest_first, every=every)[:limit]
 
     async def head(self, stream: Stream) -> tuple[int, bytes]:
         rows = await self.rows("head", stream.namespace_id, {"stream": stream.stream_id})

@@ -1,0 +1,32 @@
+-- The newest event about each kept value of a range of keys, in their order: a scan of the index of kept values, which
+-- ends at the limit, and a look-up of each event. A last row without version says that the stream is a fork.
+(
+    SELECT
+        e.version, e."position", e.event_id, e.type, e.schema_version, e.codec, e.occurred_at, e.recorded_at, e.actor,
+        e.payload_digest, e.hash, e.payload, e.item_id, e.key_id, e.key_commitment, e.stream_id
+    FROM (
+        SELECT max(e.version) AS version
+        FROM ledger.events e
+        WHERE (SELECT set_config('ledger.namespace', %(namespace)s::uuid::text, true)) IS NOT NULL
+            AND e.namespace_id = %(namespace)s AND e.stream_id = %(stream)s AND e.type IN ('kept.removed', 'kept.set')
+            AND e.item_id COLLATE "C" >= %(first)s AND e.item_id COLLATE "C" < %(end)s
+            AND e.version > %(after)s AND e.version <= %(until)s
+        GROUP BY e.item_id COLLATE "C"
+        ORDER BY e.item_id COLLATE "C"
+        LIMIT %(limit)s
+    ) AS f
+    CROSS JOIN LATERAL (
+        SELECT *
+        FROM ledger.events e
+        WHERE e.namespace_id = %(namespace)s AND e.stream_id = %(stream)s AND e.version BETWEEN f.version AND f.version
+        ORDER BY e.version
+        OFFSET 0
+    ) AS e
+)
+UNION ALL
+SELECT
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM ledger.streams s
+WHERE (SELECT set_config('ledger.namespace', %(namespace)s::uuid::text, true)) IS NOT NULL
+    AND s.namespace_id = %(namespace)s AND s.stream_id = %(stream)s AND s.parent_version IS NOT NULL
