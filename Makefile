@@ -42,7 +42,7 @@ test-pgbouncer: $(STAMP) ## the tests of the service and of appending, through P
 test-ams: $(STAMP) ## the published clients of the Redis Agent Memory Server, fetched: their tests, and every method here
 	$(BIN)/python -m tools.ams
 
-test-adapters: $(STAMP) $(ADK)/installed ## the adapters with what their SDKs' projects released, fetched: Google ADK, the inspector of MCP; needs npm
+test-adapters: $(STAMP) $(ADK)/installed ## the adapters with what their SDKs' projects released, fetched: Google ADK, Claude's program, the inspector of MCP; needs npm
 	$(BIN)/pytest -m adapters_upstream tests/adapters
 	$(ADK)/bin/python -m pytest tests/adapters/google_adk
 
