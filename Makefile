@@ -6,6 +6,7 @@ UV := $(shell command -v uv 2>/dev/null)
 STAMP := $(VENV)/installed
 PEERS := .venv-peers
 ADK := .venv-adk
+OLDEST := .venv-oldest
 # files to workers, and groups of files to one of them: see tests/support/scheduling.py
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 # all extras but google-adk, whose SDK wants an OpenTelemetry that is older than that of tracing
@@ -16,7 +17,7 @@ PIN := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-ind
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-slow test-pgbouncer test-ams test-adapters check bench bench-peers bench-peers-lock adk-lock fix docs \
+.PHONY: help demo test test-quick test-slow test-pgbouncer test-ams test-adapters check bench bench-peers bench-peers-lock adk-lock oldest-lock fix docs \
 	docs-generate schema sync-stub lock lock-image clean ui ui-check bench-viewer bench-adapters
 
 help: ## list these targets
@@ -42,8 +43,11 @@ test-pgbouncer: $(STAMP) ## the tests of the service and of appending, through P
 test-ams: $(STAMP) ## the published clients of the Redis Agent Memory Server, fetched: their tests, and every method here
 	$(BIN)/python -m tools.ams
 
-test-adapters: $(STAMP) $(ADK)/installed ## the adapters with what their SDKs' projects released, fetched: Google ADK, Claude's program, the inspector of MCP; needs npm
-	$(BIN)/pytest -m adapters_upstream tests/adapters
+# what both releases of each SDK are tested with; the oldest ones have an environment of their own, and so has Google ADK
+BOTH := $(addprefix tests/adapters/,claude_agent langchain langgraph openai_agents pydantic_ai)
+test-adapters: $(STAMP) $(ADK)/installed $(OLDEST)/installed ## the adapters and the SDKs' own tests, newest and oldest releases, fetched; needs npm
+	$(BIN)/pytest -rP -k "upstream or conformance or program or inspector" tests/adapters
+	CLAUDE_AGENT_SDK=0.2.180 $(OLDEST)/bin/python -m pytest -rP -m "not slow" $(WORKERS) $(BOTH)
 	$(ADK)/bin/python -m pytest tests/adapters/google_adk
 
 check: $(STAMP) ## ruff, mypy --strict, import-linter
@@ -67,6 +71,10 @@ bench-viewer: $(STAMP) ## measure the viewer in Chromium beside the bounds of it
 adk-lock: $(STAMP) ## pin what the tests of Google ADK are run with, with hashes
 	$(PIN) --upgrade --extra google-adk --output-file tests/adapters/google_adk/requirements.lock pyproject.toml \
 		tests/adapters/google_adk/requirements.in
+
+oldest-lock: $(STAMP) ## pin what the oldest releases of the SDKs are tested with, with hashes
+	$(PIN) --upgrade $(addprefix --extra ,langchain langgraph mcp openai openai-agents pydantic-ai reports tracing) --group dev \
+		--output-file tests/adapters/oldest/requirements.lock pyproject.toml tests/adapters/oldest/requirements.in
 
 bench-peers-lock: $(STAMP) ## pin what bench-peers installs, with hashes
 	$(PIN) --upgrade --output-file bench/peers/requirements.lock pyproject.toml bench/peers/requirements.in
@@ -113,7 +121,7 @@ lock-image: $(STAMP) ## of those, pin what the image of the service is made with
 	$(PIN) --constraints requirements.lock --group build --output-file requirements-build.lock
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(PEERS) $(ADK) .ams .upstream .demo dist build site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(ADK) $(OLDEST) .ams .upstream .demo dist build site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): requirements.lock pyproject.toml
@@ -131,11 +139,13 @@ endif
 # other people's releases, with what this project needs, apart from everything else
 $(PEERS)/installed: bench/peers/requirements.lock
 $(ADK)/installed: tests/adapters/google_adk/requirements.lock
-$(PEERS)/installed $(ADK)/installed:
+$(OLDEST)/installed: tests/adapters/oldest/requirements.lock
+$(PEERS)/installed $(ADK)/installed $(OLDEST)/installed:
 	$(PYTHON) -m venv $(@D)
 ifdef UV
 	$(UV) pip install --quiet --python $(@D)/bin/python --require-hashes -r $<
 else
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $<
 endif
+	$(if $(filter $(OLDEST),$(@D)),$(@D)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .)
 	@touch $@

@@ -53,6 +53,7 @@ def run(source: Path, plugin: str, *more: str) -> tuple[int, int, str]:
 @pytest.mark.processes
 def test_the_tests_of_the_sdk_pass_with_our_store(source: Path) -> None:
     passed, failed, printed = run(source, "tests.adapters.claude_agent.upstream")
+    print({"passed": passed, "failed": failed, "deselected": len(DESELECTED)})
     assert failed == 0, printed
     assert passed > 150, printed
 
