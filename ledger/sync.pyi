@@ -202,8 +202,10 @@ class SyncMemoryLedger:
         """Remove an active entry from the window and return the session's version; the entry stays in history."""
     def remove_entries(self, session_id: str, entry_ids: Sequence[str], **guard: Unpack[Guard]) -> Version:
         """Remove active entries from the window, all in one write or none; return the session's version."""
-    def pop_entry(self, session_id: str, *, user_id: str | None = None) -> Entry | None:
-        """Remove the newest active entry and return it; None if there is none. The entry stays in history."""
+    def pop_entry(
+        self, session_id: str, *, idempotency_key: str | None = None, user_id: str | None = None
+    ) -> Entry | None:
+        """Remove the newest entry of the transcript and return it; None if there is none. The entry stays in history."""
     def replace_tail(
         self,
         session_id: str,
@@ -211,9 +213,10 @@ class SyncMemoryLedger:
         *,
         count: int,
         expected_version: int,
+        idempotency_key: str | None = None,
         user_id: str | None = None,
     ) -> Added:
-        """Remove the newest *count* active entries and add *entries*, which may be none, in one write."""
+        """Remove the newest *count* entries of the transcript and add *entries*, which may be none, in one write."""
     def restore_entry(
         self, session_id: str, entry_id: str, *, version: int | None = None, **guard: Unpack[Guard]
     ) -> Version:

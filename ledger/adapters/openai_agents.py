@@ -5,35 +5,39 @@ await Runner.run(agent, "What state is the Golden Gate Bridge in?", session=sess
 """
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime
-from functools import partial
+from copy import copy
 from itertools import takewhile
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Self, TypeVar
 
+import msgspec
 from agents.memory.session import _CompactionSnapshot
 from agents.memory.session_settings import SessionSettings, coerce_session_settings, resolve_session_limit
+from agents.run_context import RunContextWrapper
 
-from ledger.adapters.any_loop_ledger import AnyLoopLedger
 from ledger.adapters.names import name_of
 from ledger.adapters.openai_items import drafts_of, item_of
-from ledger.adapters.opening import OpenedLedger
-from ledger.application.entries import add_drafts
+from ledger.adapters.openai_runs import RunFacts
+from ledger.adapters.opening import OpenedLedger, repeated
+from ledger.adapters.stored_conversation import StoredConversation
 from ledger.application.reading import partial_state
-from ledger.application.transcript import read_transcript
-from ledger.errors import InvalidInput, SessionNotFound, VersionConflict
+from ledger.application.tail import take_newest
+from ledger.clock import SystemClock
+from ledger.errors import VersionConflict
 from ledger.memory import MemoryLedger
-from ledger.results import Forked, When
-from ledger.session.state import SessionState
-from projections import config as memory_config
+from ledger.results import When
+from ledger.session.drafts import EntryDraft
+from projections.entries import Entry
 
 T = TypeVar("T")
-Item = dict[str, Any]
+Work = Callable[[MemoryLedger], Awaitable[T]]
 
-#: Every item stays as it is, and nothing is compacted.
-_CONFIG: Final = memory_config.load({"profile": "none"})
+#: Whose session it is: a name, or what finds it for a run, which is None outside of runs.
+SessionUser = str | Callable[[RunContextWrapper[Any] | None], str | None] | None
+
+_clock = SystemClock()
 
 
-class MemoryLedgerSession:
+class MemoryLedgerSession(StoredConversation):
     """A conversation that an agent's runs add to; its items come back as they were added, in their order.
 
     Given nothing, it opens the embedded server or the database that the environment names; given a URL, that
@@ -47,12 +51,14 @@ class MemoryLedgerSession:
         database_url: str | None = None,
         *,
         namespace: str | None = None,
-        user_id: str | None = None,
+        user_id: SessionUser = None,
         ledger: MemoryLedger | None = None,
         session_settings: "SessionSettings | dict[str, Any] | None" = None,
         **opening: Any,
     ) -> None:
         """Remember what to open at the first use; other arguments are those of `MemoryLedger.open`.
+
+        A *user_id* that is a function gets the context of the run for which the session is read or written, or None.
 
         Raises:
             InvalidInput: a ledger was given with what would open another.
@@ -60,21 +66,10 @@ class MemoryLedgerSession:
         self.session_id = session_id
         # as the protocol has it, or a type checker refuses the session
         self.session_settings: SessionSettings | None = coerce_session_settings(session_settings or SessionSettings())
-        self._name = name_of(session_id)
-        self._user_id = None if user_id is None else name_of(user_id)
-        self._opened = OpenedLedger(database_url, namespace, ledger=ledger, what=f"the session {self._name}", **opening)
-        self._when: When = {}
-        self._version = 0
-
-    @property
-    def version(self) -> int:
-        """The version of the session after the last call here; 0 before the first."""
-        return self._version
-
-    @property
-    def ledger(self) -> AnyLoopLedger:
-        """The ledger that the session is in, from any event loop."""
-        return AnyLoopLedger(self._opened)
+        what = f"the session {name_of(session_id)}"
+        opened = OpenedLedger(database_url, namespace, ledger=ledger, what=what, **opening)
+        super().__init__(opened, session_id, None if callable(user_id) else user_id)
+        self._find_user = user_id if callable(user_id) else None
 
     async def get_items(self, limit: int | None = None, *, wrapper: Any = None) -> list[Any]:
         """Return the newest *limit* items, oldest first; without one, those of the session settings, or all."""
@@ -82,77 +77,37 @@ class MemoryLedgerSession:
         most = resolve_session_limit(limit, self.session_settings)
         if most is not None and most <= 0:
             return []
-        return (await self._newest(most))[0]
+        return [item_of(entry) for entry in await self._run(wrapper, lambda own: own.reading(most))]
 
     async def add_items(self, items: list[Any], *, wrapper: Any = None) -> None:
         """Add items: all of them, or none."""
-        self._check_writable()
+        self.check_writable()
         self._opened.check_open()
         if not items:
             return
-        self._version = await self._opened.run_once(self._adding(items))
-
-    def _adding(self, items: list[Any]) -> Callable[[MemoryLedger], Awaitable[int]]:
-        """Return what adds *items* to a ledger, once however often it is run, and returns the version."""
-        drafts, keys = drafts_of(items), list[str]()
-
-        async def add(ledger: MemoryLedger) -> int:
-            handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
-            stream = handle.stream(self._name, self._user_id)
-            keys.append(handle.services.clock.ulid())
-            return (await add_drafts(handle, stream, drafts, key=keys[0], config=_CONFIG)).version
-
-        return add
+        drafts = drafts_of(items, RunFacts.current())
+        if any(_lacks_name(draft) for draft in drafts):
+            drafts = await self._run(wrapper, lambda own: own._naming(drafts))  # noqa: SLF001 - its own
+        await self._run(wrapper, lambda own: own.adding(drafts))
 
     async def pop_item(self, *, wrapper: Any = None) -> Any:
         """Take the newest item away and return it; None if there is none."""
-        self._check_writable()
-
-        async def pop(ledger: MemoryLedger) -> Item | None:
-            entry = await ledger.pop_entry(self._name, user_id=self._user_id)
-            self._version = (await self._state(ledger)).version
-            return None if entry is None else item_of(entry)
-
-        return await self._opened.run(pop)
+        entry = await self._run(wrapper, lambda own: own._popping())  # noqa: SLF001 - its own
+        return None if entry is None else item_of(entry)
 
     async def clear_session(self, *, wrapper: Any = None) -> None:
         """Take all items away; their history stays."""
-        self._check_writable()
+        await self._run(wrapper, lambda own: own.clearing())
 
-        async def clear(ledger: MemoryLedger) -> int:
-            if not (await self._state(ledger)).version:
-                return 0
-            return await ledger.clear_session(self._name, user_id=self._user_id)
-
-        self._version = await self._opened.run(clear)
-
-    def at(self, *, version: int | None = None, at: datetime | str | None = None) -> "MemoryLedgerSession":
-        """Return the session as it was at a version or at a moment; it can only be read.
-
-        Raises:
-            InvalidInput: not one of them was given.
-        """
-        if (version is None) == (at is None):
-            raise InvalidInput("bad_version", "give a version or a moment", field="version")
-        past = self._twin(self.session_id)
-        past._when = {"version": version} if at is None else {"at": at}  # noqa: SLF001 - its own
-        return past
-
-    async def fork(self, session_id: str, *, version: int | None = None) -> "MemoryLedgerSession":
-        """Start the session *session_id* from this one as it is shown here, or was at *version*.
+    async def fork(self, new_id: str, *, version: int | None = None) -> Self:
+        """Start the session *new_id* from this one as it is shown here, or was at *version*.
 
         Raises:
             SessionNotFound, VersionNotFound, SessionExists: as `MemoryLedger.fork` does.
         """
-        new = self._twin(session_id)
-        names = self._name, new._name  # noqa: SLF001 - its own
-        when: When = self._when if version is None else {"version": version}
-        forked = await self._opened.run(partial(self._forked, names, when))
-        new._version = forked.version  # noqa: SLF001 - its own
+        new = await super().fork(new_id, version=version)
+        new.session_id = new_id
         return new
-
-    async def _forked(self, names: tuple[str, str], when: When, ledger: MemoryLedger) -> Forked:
-        return await ledger.fork(*names, version=when.get("version"), at=when.get("at"), user_id=self._user_id)
 
     async def close(self) -> None:
         """End the use of the session; later calls raise `Unavailable`."""
@@ -173,7 +128,9 @@ class MemoryLedgerSession:
         """
         if not self._keeps_items_itself():
             return None
-        items, version, complete = await self._newest(limit)
+        own = self._of(None)
+        entries = await self._opened.run(own.reading(limit + 1))
+        version, items = own.version, list[Any](map(item_of, entries[-limit:] if limit else []))
         shown = len(items)
 
         async def replace_suffix(start: int, output: list[Any]) -> bool:
@@ -181,24 +138,32 @@ class MemoryLedgerSession:
                 return False
             replaced = await self._replace(shown - start, output, version)
             if replaced and prune_prefix is not None:
-                await self._opened.run(partial(self._prune, prune_prefix))
+                await self._prune(prune_prefix)
             return replaced
 
-        return _CompactionSnapshot(items=items, complete=complete, replace_suffix=replace_suffix)
+        return _CompactionSnapshot(items=items, complete=len(entries) <= limit, replace_suffix=replace_suffix)
 
     async def _atomic_replace_items(self, items: list[Any]) -> bool:
         """Put *items* in the place of all; False if another writer was first."""
         if not self._keeps_items_itself():
             return False
-        found, version, _ = await self._newest(None)
-        return await self._replace(len(found), items, version)
+        own = self._of(None)
+        found = await self._opened.run(own.reading())
+        return await self._replace(len(found), items, own.version)
 
-    async def _prune(self, is_over: Callable[[Any], bool], ledger: MemoryLedger) -> None:
+    async def _prune(self, is_over: Callable[[Any], bool]) -> None:
         """Take the oldest items away for as long as *is_over* says so of them, such as those that expired."""
-        entries = await ledger.get_transcript(self._name, user_id=self._user_id)
-        over = [entry.entry_id for entry in takewhile(lambda entry: is_over(item_of(entry)), entries)]
-        if over:
-            self._version = await ledger.remove_entries(self._name, over, user_id=self._user_id)
+        own = self._of(None)
+        user_id = own._user_id  # noqa: SLF001 - its own
+
+        async def prune(ledger: MemoryLedger) -> None:
+            entries = takewhile(lambda entry: is_over(item_of(entry)), await own.reading()(ledger))
+            active = {entry.entry_id for entry in await ledger.get_active_entries(self._name, user_id=user_id)}
+            over = [entry.entry_id for entry in entries if entry.entry_id in active]
+            if over:
+                self._version = await ledger.remove_entries(self._name, over, user_id=user_id)
+
+        await self._opened.run_once(prune)  # done again, it finds nothing more
 
     def _keeps_items_itself(self) -> bool:
         """Tell whether no subclass changes what is read or written, which a replacement would bypass."""
@@ -207,52 +172,75 @@ class MemoryLedgerSession:
         return (kind.get_items, kind.add_items, kind.clear_session) == own
 
     async def _replace(self, count: int, items: list[Any], version: int) -> bool:
-        self._check_writable()
-        drafts = drafts_of(items)
+        self.check_writable()
+        own, key, drafts = self._of(None), _clock.ulid(), drafts_of(items)
 
-        async def replace(ledger: MemoryLedger) -> bool:
+        async def replace(ledger: MemoryLedger) -> int:
+            replaced = await ledger.replace_tail(
+                self._name,
+                drafts,
+                count=count,
+                expected_version=version,
+                idempotency_key=key,
+                user_id=own._user_id,  # noqa: SLF001 - its own
+            )
+            return replaced.version
+
+        if count or drafts:
             try:
-                replaced = await ledger.replace_tail(
-                    self._name, drafts, count=count, expected_version=version, user_id=self._user_id
-                )
+                self._version = await self._opened.run_once(replace)
             except VersionConflict:
                 return False
-            self._version = replaced.version
-            return True
+        return True
 
-        return True if not (count or drafts) else await self._opened.run(replace)
+    def _popping(self) -> Work[Entry | None]:
+        """Return what takes the newest entry away, once however often it is done."""
+        self.check_writable()
+        key = _clock.ulid()
 
-    async def _newest(self, most: int | None) -> tuple[list[Any], int, bool]:
-        """Return the newest *most* items, the version of the session, and whether these are all."""
-
-        async def read(ledger: MemoryLedger) -> tuple[list[Any], int, bool]:
+        async def pop(ledger: MemoryLedger) -> Entry | None:
             handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
-            stream, state = handle.stream(self._name, self._user_id), await self._state(ledger)
-            entries = await read_transcript(handle, stream, state, last=None if most is None else most + 1)
-            complete = most is None or len(entries) <= most
-            return [item_of(entry) for entry in (entries if complete else entries[1:])], state.version, complete
+            popped, self._version = await take_newest(handle, handle.stream(self._name, self._user_id), key)
+            return popped
 
-        items, self._version, complete = await self._opened.run(read)
-        return items, self._version, complete
+        return repeated(pop)
 
-    async def _state(self, ledger: MemoryLedger) -> SessionState:
-        """Return the state that is shown here; the empty one for an unknown session."""
-        handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
-        try:
-            return await partial_state(handle, self._name, {**self._when, "user_id": self._user_id})
-        except SessionNotFound:  # of a past session
-            return SessionState()
+    def _naming(self, drafts: list[EntryDraft]) -> Work[list[EntryDraft]]:
+        """Return what gives the results among *drafts* the tool names of the stored calls that wait for them."""
 
-    def _twin(self, session_id: str) -> "MemoryLedgerSession":
-        twin = MemoryLedgerSession.__new__(MemoryLedgerSession)
-        twin.__dict__.update(self.__dict__)
-        twin.session_id, twin._name, twin._version = session_id, name_of(session_id), 0  # noqa: SLF001
-        twin._opened, twin._when = self._opened.again(), {}  # noqa: SLF001
+        async def name(ledger: MemoryLedger) -> list[EntryDraft]:
+            handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
+            state = await partial_state(handle, self._name, {"user_id": self._user_id})
+            names = {call.tool_call_id: call.tool_name for call in state.items.waiting}
+            return [
+                msgspec.structs.replace(draft, tool_name=names.get(draft.tool_call_id)) if _lacks_name(draft) else draft
+                for draft in drafts
+            ]
+
+        return name
+
+    async def _run(self, wrapper: Any, work_of: Callable[[Self], Work[T]]) -> T:
+        """Return the result of the work of *work_of*, called with this session of the user of a run."""
+        own = self._of(wrapper)
+        result = await self._opened.run(work_of(own))
+        self._version = own.version
+        return result
+
+    def _of(self, wrapper: Any) -> Self:
+        if self._find_user is None:
+            return self
+        user_id, own = self._find_user(wrapper), copy(self)
+        own._user_id = None if user_id is None else name_of(user_id)  # noqa: SLF001 - its own
+        return own
+
+    def _twin(self, name: str, when: When) -> Self:
+        twin = super()._twin(name, when)
+        twin._opened = self._opened.again()  # noqa: SLF001 - its own; each is closed by itself
         return twin
 
-    def _check_writable(self) -> None:
-        if self._when:
-            raise InvalidInput("read_only", "is of the past, which can only be read; fork it", field="session")
+
+def _lacks_name(draft: EntryDraft) -> bool:
+    return draft.kind == "tool_result" and draft.tool_name is None and draft.tool_call_id is not None
 
 
-__all__ = ["MemoryLedgerSession"]
+__all__ = ["MemoryLedgerSession", "SessionUser"]

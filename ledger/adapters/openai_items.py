@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from ledger.adapters.openai_runs import RunFacts
 from ledger.adapters.packing import as_text, packed, unpacked
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
@@ -14,18 +15,20 @@ from ledger.session.drafts import EntryDraft, draft_entry
 from projections.entries import Entry
 
 SDK: Final = "openai-agents"
+#: Of what is written without a run.
+OUTSIDE: Final = RunFacts()
 _ROLES: Final = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
 _CALLS: Final = frozenset({"function_call", "custom_tool_call", "mcp_call"})
 
 
-def drafts_of(items: Sequence[Mapping[str, Any]]) -> list[EntryDraft]:
-    """Return one entry for each of *items*: its text, call or result, and the whole item in its data.
+def drafts_of(items: Sequence[Mapping[str, Any]], run: RunFacts = OUTSIDE) -> list[EntryDraft]:
+    """Return one entry for each of *items*: its text, call or result, who wrote it, and the whole item in its data.
 
     Raises:
         InvalidInput: an item is over a limit; *field* says which.
     """
     names: dict[str, str] = {}
-    return [_draft(dict(item), names, f"items[{at}]") for at, item in enumerate(items)]
+    return [_draft(dict(item), names, run, f"items[{at}]") for at, item in enumerate(items)]
 
 
 def item_of(entry: Entry) -> JsonObject:
@@ -43,8 +46,10 @@ def item_of(entry: Entry) -> JsonObject:
     return {"role": role, "content": entry.content}
 
 
-def _draft(item: JsonObject, names: dict[str, str], field: str) -> EntryDraft:
-    derived = _derived(clean(item), names)
+def _draft(item: JsonObject, names: dict[str, str], run: RunFacts, field: str) -> EntryDraft:
+    derived, told = _derived(clean(item), names), run.of(item)
+    if told:
+        derived["metadata"] = {**derived.get("metadata", {}), **clean(told)}
     try:
         return draft_entry({**derived, "data": packed(SDK, item, derived["content"])}, field=field)
     except InvalidInput as fault:

@@ -59,7 +59,12 @@ class OpenedLedger:
         self._closed = False
 
     def again(self) -> "OpenedLedger":
-        """Return another use of the same ledger, which is closed by itself."""
+        """Return another use of the same ledger, which is closed by itself.
+
+        Raises:
+            Unavailable: this was closed.
+        """
+        self.check_open()
         other = OpenedLedger.__new__(OpenedLedger)
         other.__dict__.update(self.__dict__)
         other._lock, other._thread, other._closed = threading.Lock(), None, False  # noqa: SLF001 - its own
@@ -79,16 +84,8 @@ class OpenedLedger:
         return await _in_a_thread(partial(self.call, work, *args))
 
     async def run_once(self, work: Callable[[MemoryLedger], Awaitable[T]]) -> T:
-        """Return the result of *work*, which has an idempotency key.
-
-        It is repeated if the connection broke and nobody knows whether it was done. Raises as `run` does.
-        """
-        for _ in range(_TRIES - 1):
-            try:
-                return await self.run(work)
-            except DatabaseUnavailable:
-                continue
-        return await self.run(work)
+        """Return the result of *work*, which is `repeated`. Raises as `run` does."""
+        return await self.run(repeated(work))
 
     def check_open(self) -> None:
         """Raise `Unavailable` after `close`."""
@@ -133,6 +130,20 @@ class OpenedLedger:
         loop = thread.loop()
         result: T = loop.call(lambda: work(loop.value, *args))
         return result
+
+
+def repeated(work: Callable[[MemoryLedger], Awaitable[T]]) -> Callable[[MemoryLedger], Awaitable[T]]:
+    """Return what does *work*, which has an idempotency key, again if nobody knows whether it was done."""
+
+    async def tried(ledger: MemoryLedger) -> T:
+        for _ in range(_TRIES - 1):
+            try:
+                return await work(ledger)
+            except DatabaseUnavailable:
+                continue
+        return await work(ledger)
+
+    return tried
 
 
 class _Shared:

@@ -1,28 +1,33 @@
 """A conversation of another SDK as a session: read, added to, cleared, forked. Source: adapters AD-4, AD-10, AD-13."""
 
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
 from datetime import datetime
-from typing import Final, Self, TypeVar
+from typing import Final, Self
 
 from ledger.adapters.any_loop_ledger import AnyLoopLedger
-from ledger.adapters.names import name_of
-from ledger.adapters.opening import OpenedLedger
+from ledger.adapters.names import key_of, name_of
+from ledger.adapters.opening import OpenedLedger, repeated
 from ledger.application.entries import add_drafts
 from ledger.application.reading import partial_state
 from ledger.application.transcript import read_transcript
-from ledger.errors import DatabaseUnavailable, InvalidInput
+from ledger.clock import SystemClock
+from ledger.errors import InvalidInput, SessionNotFound
+from ledger.events import JsonObject
+from ledger.importers.damaged import clean
 from ledger.memory import MemoryLedger
 from ledger.results import When
 from ledger.session.drafts import EntryDraft
+from ledger.session.state import SessionState
 from projections import config as memory_config
 from projections.entries import Entry
 
-T = TypeVar("T")
-
 #: Every message stays as it is, and nothing is compacted.
 _CONFIG: Final = memory_config.load({"profile": "none"})
-_TRIES: Final = 3
+#: The key of session data that has an id too long for a name.
+_ABOUT: Final = "~conversation"
+_clock: Final = SystemClock()
 
 
 class StoredConversation:
@@ -31,6 +36,7 @@ class StoredConversation:
     def __init__(self, opened: OpenedLedger, conversation_id: str, user_id: str | None = None) -> None:
         self._opened = opened
         self._name = name_of(conversation_id)
+        self._data = _original(conversation_id)
         self._user_id = None if user_id is None else name_of(user_id)
         self._when: When = {}
         self._version = 0
@@ -55,13 +61,14 @@ class StoredConversation:
             raise InvalidInput("bad_version", "give a version or a moment", field="version")
         return self._twin(self._name, {"version": version} if at is None else {"at": at})
 
-    async def fork(self, conversation_id: str, *, version: int | None = None) -> Self:
-        """Start the conversation *conversation_id* from this one as it is shown here, or was at *version*.
+    async def fork(self, new_id: str, *, version: int | None = None) -> Self:
+        """Start the conversation *new_id* from this one as it is shown here, or was at *version*.
 
         Raises:
             SessionNotFound, VersionNotFound, SessionExists: as `MemoryLedger.fork` does.
         """
-        new = self._twin(name_of(conversation_id), {})
+        new, key, data = self._twin(name_of(new_id), {}), _clock.ulid(), _original(new_id)
+        new._data = data  # noqa: SLF001 - its own
         when: When = self._when if version is None else {"version": version}
 
         async def fork(ledger: MemoryLedger) -> int:
@@ -71,54 +78,51 @@ class StoredConversation:
                 version=when.get("version"),
                 at=when.get("at"),
                 user_id=self._user_id,
+                idempotency_key=key,
             )
+            if data is not None:
+                return (await ledger.set_data(new._name, data, user_id=self._user_id)).version  # noqa: SLF001 - its own
             return forked.version
 
-        new._version = await self._opened.run(fork)  # noqa: SLF001 - its own
+        new._version = await self._opened.run_once(fork)  # noqa: SLF001 - its own
         return new
 
-    def reading(self) -> Callable[[MemoryLedger], Awaitable[list[Entry]]]:
-        """Return what reads the transcript, oldest first; an unknown session has none."""
+    def reading(self, last: int | None = None) -> Callable[[MemoryLedger], Awaitable[list[Entry]]]:
+        """Return what reads the transcript, or the *last* of it, oldest first; an unknown session has none."""
 
         async def read(ledger: MemoryLedger) -> list[Entry]:
             handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
-            state = await partial_state(handle, self._name, {**self._when, "user_id": self._user_id})
+            try:
+                state = await partial_state(handle, self._name, {**self._when, "user_id": self._user_id})
+            except SessionNotFound:  # of a past session
+                state = SessionState()
             self._version = state.version
-            return await read_transcript(handle, handle.stream(self._name, self._user_id), state, last=None)
+            return await read_transcript(handle, handle.stream(self._name, self._user_id), state, last=last)
 
         return read
 
     def adding(self, drafts: Sequence[EntryDraft]) -> Callable[[MemoryLedger], Awaitable[None]]:
         """Return what adds *drafts*: all of them or none, and once, however often the connection breaks."""
         self.check_writable()
-        keys: list[str] = []
+        key = _clock.ulid()
 
         async def add(ledger: MemoryLedger) -> None:
             handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
-            keys.append(handle.services.clock.ulid())
             stream = handle.stream(self._name, self._user_id)
-            for left in reversed(range(_TRIES)):
-                try:
-                    added = await add_drafts(handle, stream, drafts, key=keys[0], config=_CONFIG)
-                except DatabaseUnavailable:  # nobody knows if it was done; under its key it is done once
-                    if not left:
-                        raise
-                else:
-                    self._version = added.version
-                    return
+            added = await add_drafts(handle, stream, drafts, key=key, config=_CONFIG, data=self._data)
+            self._version = added.version
 
-        return add
+        return repeated(add)
 
     def clearing(self) -> Callable[[MemoryLedger], Awaitable[None]]:
         """Return what takes all entries away; their history stays."""
         self.check_writable()
+        key = _clock.ulid()
 
         async def clear(ledger: MemoryLedger) -> None:
-            state = await partial_state(ledger._handle, self._name, {"user_id": self._user_id})  # noqa: SLF001
-            if state.version:
-                self._version = await ledger.clear_session(self._name, user_id=self._user_id)
+            self._version = await ledger.clear_session(self._name, user_id=self._user_id, idempotency_key=key)
 
-        return clear
+        return repeated(clear)
 
     def check_writable(self) -> None:
         """Raise `InvalidInput` if this is the past."""
@@ -129,3 +133,11 @@ class StoredConversation:
         twin = copy(self)
         twin._name, twin._when, twin._version = name, when, 0  # noqa: SLF001 - its own
         return twin
+
+
+def _original(conversation_id: str) -> JsonObject | None:
+    """Return *conversation_id* as session data, if it is too long to be read out of the name."""
+    if key_of(name_of(conversation_id)) is not None:
+        return None
+    is_readable = clean(conversation_id) == conversation_id
+    return {_ABOUT: {"id": conversation_id} if is_readable else {"json": json.dumps(conversation_id)}}

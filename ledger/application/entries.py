@@ -8,6 +8,7 @@ import msgspec
 
 from ledger.application.added_entries import added_entries, in_draft_order, known_entries
 from ledger.application.handle import NamespaceHandle
+from ledger.application.session_data import data_change
 from ledger.application.session_start import new_entry, opening_commands, resuming_commands, starts_life
 from ledger.application.writes import CommandsFor, Decision, Written
 from ledger.errors import EntryCovered, EntryNotFound, InvalidInput
@@ -235,8 +236,11 @@ async def add_drafts(
     expected_version: int | None = None,
     config: MemoryConfig | None = None,
     kept: Sequence[KeptDraft] = (),
+    data: JsonObject | None = None,
 ) -> Added:
     """Record *drafts* as `add_entries` does, of which there may be as many as one append takes, with *kept* values.
+
+    *data* is the session data of a session that begins with them.
 
     Raises as `add_entries` does.
     """
@@ -258,7 +262,9 @@ async def add_drafts(
         if expected_version:  # the writer has seen the session up to it (http W-54)
             entries[0] = msgspec.structs.replace(entries[0], listed=KnownToWriter(until=expected_version))
         add = AddEntries(tuple(entries), tuple([entry for entry, _ in known.values()]))
-        beside = [Keep(tuple(draft.to_event(write_id) for draft in kept))] if kept else []
+        beside: list[Command] = [Keep(tuple(draft.to_event(write_id) for draft in kept))] if kept else []
+        if data and new_life:
+            beside.append(data_change(handle, state, data))
         return Decision(
             [*opening_commands(handle, stream, state, config), add, *beside],
             before,

@@ -1,13 +1,18 @@
 """Change the end of a session in one write: take the newest entry, take several away, or put others in their place."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Unpack
 
 from ledger.application.added_entries import added_entries
 from ledger.application.handle import NamespaceHandle
 from ledger.application.session_start import new_entry, opening_commands, resuming_commands, starts_life
+from ledger.application.transcript import read_transcript
 from ledger.application.writes import Decision
 from ledger.errors import EntryNotFound, InvalidInput
+from ledger.events import EntryRemoved
+from ledger.history.items import read_items
+from ledger.ids import Stream
 from ledger.names import check_entry_id
 from ledger.results import Added, Guard, Version
 from ledger.session.commands import AddEntries, Command, RemoveEntry
@@ -17,24 +22,41 @@ from ledger.strict_json import check_integer
 from projections.entries import Entry
 
 
-async def pop_entry(handle: NamespaceHandle, session_id: str, *, user_id: str | None = None) -> Entry | None:
-    """Remove the newest active entry and return it; None if there is none. The entry stays in history.
+async def pop_entry(
+    handle: NamespaceHandle, session_id: str, *, idempotency_key: str | None = None, user_id: str | None = None
+) -> Entry | None:
+    """Remove the newest entry of the transcript and return it; None if there is none. The entry stays in history.
 
-    Of callers at the same time, each gets another entry.
+    Of callers at the same time, each gets another entry. A summary of a compacted one still tells of it.
     """
-    # adapters LF-3, OA-4
+    # adapters LF-3
+    popped, _ = await take_newest(handle, handle.stream(session_id, user_id), idempotency_key)
+    return popped
+
+
+async def take_newest(handle: NamespaceHandle, stream: Stream, key: str | None) -> tuple[Entry | None, int]:
+    """Return the entry that `pop_entry` does, and the version of the session."""
+    # adapters OA-4
 
     async def decision_for(state: SessionState) -> "Decision[Entry | None]":
-        entries = () if starts_life(handle, state) else state.window.entries
-        newest = next(reversed(entries), None)
-        if newest is None:
+        newest = await _newest(handle, stream, state, 1)
+        if not newest:
             return Decision([], None)
-        remove = RemoveEntry(handle.services.clock.ulid(), newest.entry_id)
-        return Decision([*resuming_commands(handle, state), remove], newest)
+        removals = _removals(state, newest, handle.services.clock.ulid())
+        return Decision([*resuming_commands(handle, state), *removals], newest[0])
 
-    stream = handle.stream(session_id, user_id)
-    _, popped = await handle.services.commands.write_with_note(stream, decision_for, actor=handle.actor)
-    return popped
+    written, popped = await handle.services.commands.write_with_note(
+        stream, decision_for, actor=handle.actor, idempotency=handle.idempotency(stream, "pop_entry", {}, key)
+    )
+    if written.replayed:
+        (at, version), *_ = [
+            (event.version, event.payload.entry_version)
+            for event in written.events
+            if isinstance(event.payload, EntryRemoved)
+        ]
+        found = await read_items(handle.services.store, stream, ((version, version),), until=at - 1)
+        popped = next((each.item for each in found.values() if isinstance(each.item, Entry)), None)
+    return popped, written.version
 
 
 async def remove_entries(
@@ -68,15 +90,16 @@ async def replace_tail(
     *,
     count: int,
     expected_version: int,
+    idempotency_key: str | None = None,
     user_id: str | None = None,
 ) -> Added:
-    """Remove the newest *count* active entries and add *entries*, which may be none, in one write.
+    """Remove the newest *count* entries of the transcript and add *entries*, which may be none, in one write.
 
     Nothing is written unless the session is at *expected_version*. What was removed stays in history.
 
     Raises:
         VersionConflict: the session is not at *expected_version*.
-        InvalidInput: there are fewer active entries, or an entry breaks a rule.
+        InvalidInput: there are fewer entries, or one of the new breaks a rule.
     """
     # adapters LF-3, OA-7
     check_integer(count, field="count", code="bad_value", least=0)
@@ -87,21 +110,43 @@ async def replace_tail(
     stream = handle.stream(session_id, user_id)
 
     async def decision_for(state: SessionState) -> "Decision[SessionState]":
-        active = [] if starts_life(handle, state) else [entry.entry_id for entry in state.window.entries]
-        if count > len(active):
-            raise InvalidInput("bad_value", f"must be at most {len(active)}, the active entries", field="count")
+        newest = await _newest(handle, stream, state, count)
+        if count > len(newest):
+            raise InvalidInput("bad_value", f"must be at most {len(newest)}, the entries that there are", field="count")
         write_id = handle.services.clock.ulid()
         tokenizer = (handle.services.config if starts_life(handle, state) else state.config).tokenizer
         new = tuple(new_entry(handle, draft, write_id, tokenizer) for draft in drafts)
-        removed = [RemoveEntry(write_id, name) for name in active[len(active) - count :]]
         added = [AddEntries(new)] if new else []
-        return Decision([*opening_commands(handle, stream, state), *removed, *added], state)
+        removals = _removals(state, newest, write_id)
+        return Decision([*opening_commands(handle, stream, state), *removals, *added], state)
 
+    body = {"entries": drafts, "count": count}
     written, before = await handle.services.commands.write_with_note(
-        stream, decision_for, actor=handle.actor, expected_version=expected_version
+        stream,
+        decision_for,
+        actor=handle.actor,
+        expected_version=expected_version,
+        idempotency=handle.idempotency(stream, "replace_tail", body, idempotency_key),
     )
     waiting = before.items.waiting if before is not None else ()
-    return Added(session_id=session_id, version=written.version, entries=added_entries(written, waiting))
+    entries_added = added_entries(written, waiting)
+    return Added(session_id=session_id, version=written.version, entries=entries_added, replayed=written.replayed)
+
+
+async def _newest(handle: NamespaceHandle, stream: Stream, state: SessionState, count: int) -> list[Entry]:
+    """Return the newest *count* entries of the transcript in *state*, or all if there are fewer; oldest first."""
+    if not count or starts_life(handle, state):
+        return []
+    if state.counts.covered or state.counts.erased:
+        return await read_transcript(handle, stream, state, last=count)
+    return list(islice(reversed(state.window.entries), count))[::-1]
+
+
+def _removals(state: SessionState, entries: Sequence[Entry], write_id: str) -> list[Command]:
+    return [
+        RemoveEntry(write_id, entry.entry_id, compacted=None if state.window.at(entry.version) else entry)
+        for entry in entries
+    ]
 
 
 def _some(names: Sequence[str], field: str) -> Sequence[str]:

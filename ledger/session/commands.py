@@ -67,10 +67,11 @@ class EditEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RemoveEntry(msgspec.Struct, frozen=True):
-    """Remove an active entry from the window."""
+    """Remove an active entry, or *compacted*, which a compaction took out of the window."""
 
     write_id: str
     entry_id: str
+    compacted: Entry | None = None
 
 
 class ClearSession(msgspec.Struct, frozen=True):

@@ -73,8 +73,8 @@ def decide(state: SessionState, command: Command) -> list[Event]:
             return [] if state.opened and not command.anew else [_opened(command)]
         case EditEntry():
             return _edit(state, command)
-        case RemoveEntry(write_id=write_id, entry_id=entry_id):
-            entry = _active(state, entry_id)
+        case RemoveEntry(write_id=write_id, entry_id=entry_id, compacted=compacted):
+            entry = compacted or _active(state, entry_id)
             return [
                 EntryRemoved(write_id=write_id, entry_id=entry_id, entry_version=entry.version, tokens=entry.tokens)
             ]

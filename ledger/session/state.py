@@ -30,7 +30,7 @@ from ledger.events import (
     StrategyProgress,
     to_datetime,
 )
-from projections import compactions, config, items, stats, summaries, window, working_memory
+from projections import compactions, config, items, ranges, stats, summaries, window, working_memory
 from projections.compactions import Compactions
 from projections.config import MemoryConfig
 from projections.items import Items
@@ -154,7 +154,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         _summaries(state, event),
         _compactions(state, event),
         _items(state, payload, entries),
-        stats.evolve(state.counts, event),
+        _counts(state, event),
         _progress(state, payload),
         _working(state.working, event, entries),
         state.writes,
@@ -220,6 +220,16 @@ def _compactions(state: SessionState, event: RecordedEvent) -> Compactions:
             event.version,
         )
     return evolved
+
+
+def _counts(state: SessionState, event: RecordedEvent) -> stats.Counts:
+    counts = stats.evolve(state.counts, event)
+    if not isinstance(event.payload, EntryRemoved) or state.window.at(event.payload.entry_version) is not None:
+        return counts
+    # a compaction had taken it out of the window: it is counted once
+    version = event.payload.entry_version
+    is_erased = counts.erased and not any(ranges.contains(each.covered, version) for each in state.summaries.live)
+    return replace(counts, erased=counts.erased - 1) if is_erased else replace(counts, covered=counts.covered - 1)
 
 
 def _items(state: SessionState, payload: Event, entries: ActiveEntries) -> Items:

@@ -9,6 +9,7 @@ from ledger.application.entries import add_drafts
 from ledger.errors import EntryNotFound, InvalidInput, VersionConflict
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
+from ledger.results import ConfigLike
 from ledger.session.drafts import draft_entry
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.counting_store import CountingStore
@@ -139,3 +140,28 @@ async def test_more_than_a_thousand_drafts_are_one_write__LF_4(store: Store, nam
     added = await add_drafts(ledger._handle, ledger._handle.stream("s", None), drafts)
     assert len(added.entries) == 2_500
     assert len({entry.write_id for entry in await ledger.get_transcript("s")}) == 1
+
+
+@pytest.mark.parametrize("config", [SHORT, {"compactions": [{"type": "neuralyzer", "interaction_threshold_qty": 6}]}])
+async def test_the_newest_is_popped_compacted_or_not__AD_6(store: Store, namespace: str, config: ConfigLike) -> None:
+    """Also where an older entry is active, as a system message is; nothing is counted twice."""
+    ledger = ledger_over(store, namespace=namespace, config=config)
+    await ledger.add_entries("s", [{"role": "system", "content": "be brief"}])
+    for number in range(9):
+        await ledger.add_user_message("s", f"m{number} " + "and more of it " * 20)
+        await ledger.settle()
+    await ledger.compress("s", force=True)
+    before = await ledger.get_stats("s")
+    assert before.compressed_entries, "or this proves nothing"
+    for number in reversed(range(9)):
+        popped = await ledger.pop_entry("s")
+        assert popped is not None
+        assert popped.content.startswith(f"m{number} ")
+        stats = await ledger.get_stats("s")
+        assert stats.removed_entries == 9 - number
+        assert stats.active_entries + stats.compressed_entries + stats.removed_entries == 10
+    assert await texts(ledger) == ["be brief"]
+    other = ledger_over(store, namespace=namespace, config=config)
+    assert await other.get_stats("s") == await ledger.get_stats("s"), "folded from the log"
+    assert {past.status for past in (await ledger.get_history("s")).entries[1:]} == {"removed"}
+    assert (await ledger.verify("s")).ok

@@ -5,11 +5,12 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Runner, RunState
+from agents import RunConfig, Runner, RunState, set_trace_processors, set_tracing_disabled
 from agents.memory import is_openai_responses_compaction_aware_session
 
 from ledger.adapters.openai_agents import MemoryLedgerSession
@@ -41,6 +42,48 @@ async def test_a_run_with_a_handoff_is_a_history_that_the_next_run_sees(
     ]
     assert "So Paris: sunny." in said
     assert (await own_ledger.verify("t")).ok
+
+
+@pytest.fixture
+def quiet_traces() -> Iterator[None]:
+    """Runs are traced, and the traces go nowhere."""
+    set_trace_processors([])
+    yield
+    set_tracing_disabled(True)
+
+
+@pytest.mark.usefixtures("quiet_traces")
+@pytest.mark.parametrize("traced", [False, True])
+async def test_entries_say_which_agent_of_which_run_wrote_them__AD_12(
+    own_ledger: MemoryLedger, model: Endpoint, traced: bool
+) -> None:
+    set_tracing_disabled(False)
+    session = MemoryLedgerSession("t", ledger=own_ledger)
+    model.answers(forecasts)
+    config = RunConfig(trace_id="trace_" + "1" * 32) if traced else QUIET
+    await Runner.run(travel_agents(model.url), "Paris", session=session, run_config=config)
+    told = [entry.metadata or {} for entry in await own_ledger.get_transcript("t")]
+    assert [each.get("agent") for each in told] == [None, "Desk", "Desk", "Forecaster", "Forecaster", "Forecaster"]
+    assert [each.get("handoff_to") for each in told] == [None, None, "Forecaster", None, None, None]
+    assert {each.get("run_id") for each in told} == {"trace_" + "1" * 32 if traced else None}
+
+
+async def test_the_user_of_a_run_is_found_by_its_context__OA_1(own_ledger: MemoryLedger, model: Endpoint) -> None:
+    """One session object for all users; outside of runs there is no context."""
+
+    def user_of(context: Any) -> str | None:
+        return None if context is None else str(context.context["user"])
+
+    session = MemoryLedgerSession("t", ledger=own_ledger, user_id=user_of)
+    model.answers(forecasts)
+    for user in ("ann", "b/b"):
+        agent, context = travel_agents(model.url), {"user": user}
+        await Runner.run(agent, f"City of {user}", session=session, run_config=QUIET, context=context)
+    assert await session.get_items() == []
+    for user, name in (("ann", "ann"), ("b/b", "~b%2Fb")):
+        entries = await own_ledger.get_transcript("t", user_id=name)
+        assert (len(entries), entries[0].content) == (6, f"City of {user}")
+        assert len(await MemoryLedgerSession("t", ledger=own_ledger, user_id=user).get_items()) == 6
 
 
 async def test_a_run_that_a_human_approves_goes_on_later(own_ledger: MemoryLedger, model: Endpoint) -> None:

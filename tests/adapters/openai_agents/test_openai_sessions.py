@@ -181,6 +181,39 @@ async def test_the_tail_is_swapped_only_if_nobody_wrote_meanwhile__OA_7(session:
     assert await session.get_items() == [{"role": "user", "content": "all"}]
 
 
+async def test_a_result_in_another_batch_has_the_name_of_its_tool__OA_3(
+    session: MemoryLedgerSession, opened: MemoryLedger
+) -> None:
+    await session.add_items(
+        [{"type": "function_call", "call_id": f"c{at}", "name": "f", "arguments": ""} for at in "12"]
+    )
+    results = [{"type": "function_call_output", "call_id": f"c{at}", "output": "x"} for at in "13"]
+    await session.add_items([{"role": "user", "content": "hm"}, *results])
+    assert (await session.get_items())[-2:] == results
+    entries = await opened.get_transcript("~user%2F42")
+    assert [entry.tool_name for entry in entries] == ["f", "f", None, "f", None], "no call has the id c3"
+
+
+async def test_a_session_that_compacts_pops_and_replaces_what_it_shows__AD_6(
+    session: MemoryLedgerSession, opened: MemoryLedger
+) -> None:
+    items: list[Any] = [{"role": ("system", "user")[at > 0], "content": f"{at} " + "word " * 30} for at in range(8)]
+    await session.add_items(items)
+    config = {"compactions": [{"type": "token_threshold", "max_entries": 2, "recent_window": 1}]}
+    await opened.update_config("~user%2F42", config)
+    await opened.compress("~user%2F42", force=True)
+    assert len(await opened.get_active_entries("~user%2F42")) < 8, "or this proves nothing"
+    assert await session.get_items() == items
+    assert [await session.pop_item() for _ in range(2)] == items[:5:-1]
+    snapshot = await session._get_compaction_snapshot(3)
+    assert snapshot is not None
+    assert await snapshot.replace_suffix(0, items[7:])
+    assert await session.get_items() == [*items[:3], items[7]]
+    assert await session._atomic_replace_items(items[:1])
+    assert await session.get_items() == items[:1]
+    assert (await opened.verify("~user%2F42")).ok
+
+
 async def test_entries_of_other_writers_are_items_too__AD_6(session: MemoryLedgerSession, opened: MemoryLedger) -> None:
     await session.add_items([{"role": "user", "content": "hello"}])
     await opened.add_assistant_message("~user%2F42", "hi")

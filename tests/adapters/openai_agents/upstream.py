@@ -1,5 +1,7 @@
 """A plugin of pytest that puts our session under the names of the SDK's own. Source: adapters AD-15, OA-10."""
 
+import ast
+import inspect
 import sys
 from functools import cache
 from pathlib import Path
@@ -10,7 +12,7 @@ import agents.memory
 import agents.memory.sqlite_session
 
 from ledger.adapters.openai_agents import MemoryLedgerSession
-from ledger.adapters.openai_items import item_of
+from ledger.adapters.openai_items import drafts_of, item_of
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 
@@ -70,12 +72,13 @@ class ListUnderTest(MemoryLedgerSession):
         return [item_of(entry) for entry in await ledger.get_transcript(self._name)]
 
     async def _added(self, ledger: MemoryLedger, items: list[Any]) -> None:
-        await self._adding(items)(ledger)
+        await self.adding(drafts_of(items))(ledger)
 
 
 for module in (agents, agents.memory, agents.memory.sqlite_session):
     module.SQLiteSession = SessionUnderTest
-# the SDK's tests have subclasses of it, so it stays and gets what ours has
-for name, member in {**vars(MemoryLedgerSession), **vars(ListUnderTest)}.items():
-    if name not in {"__dict__", "__weakref__", "__module__", "__doc__"}:
-        setattr(simple_session.SimpleListSession, name, member)
+# its subclasses beside it are to be ours too, so they are defined again
+rest = ast.parse(inspect.getsource(simple_session))
+rest.body = [node for node in rest.body if getattr(node, "name", None) != "SimpleListSession"]
+simple_session.SimpleListSession = ListUnderTest
+exec(compile(rest, simple_session.__file__, "exec"), vars(simple_session))
