@@ -205,7 +205,7 @@ class SyncMemoryLedger:
     def pop_entry(
         self, session_id: str, *, idempotency_key: str | None = None, user_id: str | None = None
     ) -> Entry | None:
-        """Remove the newest entry of the transcript and return it; None if there is none. The entry stays in history."""
+        """Remove the newest entry of the transcript and return it, or None. The entry stays in history."""
     def replace_tail(
         self,
         session_id: str,

@@ -25,7 +25,7 @@ from projections.entries import Entry
 async def pop_entry(
     handle: NamespaceHandle, session_id: str, *, idempotency_key: str | None = None, user_id: str | None = None
 ) -> Entry | None:
-    """Remove the newest entry of the transcript and return it; None if there is none. The entry stays in history.
+    """Remove the newest entry of the transcript and return it, or None. The entry stays in history.
 
     Of callers at the same time, each gets another entry. A summary of a compacted one still tells of it.
     """

@@ -52,7 +52,7 @@ def run(source: Path, plugin: str, files: tuple[str, ...]) -> tuple[dict[str, in
             *(f"tests/{name}" for name in files if (source / "tests" / name).exists()),  # some are newer
         ],
         cwd=source,
-        env={"PYTHONPATH": f"{source / 'src'}:{HERE}", "PATH": "/usr/bin:/bin", "HOME": str(source)},
+        env={"PYTHONPATH": f"{source / 'src'}:{HERE.parents[2]}:{HERE}", "PATH": "/usr/bin:/bin", "HOME": str(source)},
         capture_output=True,
         text=True,
         check=False,
