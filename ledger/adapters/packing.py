@@ -1,6 +1,8 @@
 """Items of other SDKs in the data of entries, complete and once. Source: adapters AD-5."""
 
 import json
+from functools import reduce
+from operator import getitem
 from typing import Any, Final
 
 from ledger.errors import InvalidInput
@@ -30,14 +32,17 @@ def as_text(sdk: str, item: JsonObject) -> JsonObject:
 
 
 def unpacked(sdk: str, entry: Entry) -> JsonObject | None:
-    """Return the item of *entry* with the entry's current text; None if another writer added it."""
+    """Return a copy of the item of *entry* with the entry's current text; None if another writer added it."""
     data = entry.data
     if not isinstance(data, dict) or data.get("sdk") != sdk:
         return None
     if "json" in data:
         return dict(json.loads(data["json"]))
-    item = data["item"]
-    return dict(_with(item, data["at"], entry.content)) if "at" in data else dict(item)
+    item = dict(_copied(data["item"]))  # the entry is also in the memory of the process
+    if "at" in data:
+        *way, last = data["at"]
+        reduce(getitem, way, item)[last] = entry.content
+    return item
 
 
 def has_whole_float(value: Any) -> bool:
@@ -58,6 +63,12 @@ def _place(value: Any, text: str) -> list[str | int] | None:
         if below is not None:
             return [key, *below]
     return None
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value
 
 
 def _with(value: Any, at: list[str | int], text: str | None) -> Any:

@@ -1,7 +1,6 @@
 """Change the end of a session in one write: take the newest entry, take several away, or put others in their place."""
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any, Unpack
 
 from ledger.application.added_entries import added_entries
@@ -137,9 +136,7 @@ async def _newest(handle: NamespaceHandle, stream: Stream, state: SessionState, 
     """Return the newest *count* entries of the transcript in *state*, or all if there are fewer; oldest first."""
     if not count or starts_life(handle, state):
         return []
-    if state.counts.covered or state.counts.erased:
-        return await read_transcript(handle, stream, state, last=count)
-    return list(islice(reversed(state.window.entries), count))[::-1]
+    return await read_transcript(handle, stream, state, last=count)
 
 
 def _removals(state: SessionState, entries: Sequence[Entry], write_id: str) -> list[Command]:

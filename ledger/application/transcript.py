@@ -1,6 +1,7 @@
 """The transcript of a session: all entries since the last clear that were not removed, compacted or not."""
 
 from collections.abc import Collection, Sequence
+from itertools import islice
 from typing import Final, Unpack
 
 from ledger.application.handle import NamespaceHandle
@@ -51,6 +52,8 @@ async def read_transcript(
     handle: NamespaceHandle, stream: Stream, state: SessionState, *, last: int | None, after: int | None = None
 ) -> list[Entry]:
     """Return the transcript of *stream* in *state*, which may lack content; see `get_transcript`."""
+    if after is None and not (state.counts.covered or state.counts.erased):  # the window has all of it
+        return await handle.services.states.view(stream, state, lambda: _window(state, last))
     oldest = max(state.cleared_version, after or 0)
     until, span = state.version, max(_LEAST_READ, 2 * (last or 0))
     store = handle.services.store
@@ -64,6 +67,11 @@ async def read_transcript(
         found = await _entries(store, stream, added, until=state.version, many=last is None) + found
         until, span = since, 2 * span
     return found
+
+
+def _window(state: SessionState, last: int | None) -> list[Entry]:
+    entries = state.window.entries
+    return list(entries) if last is None else list(islice(reversed(entries), last))[::-1]
 
 
 async def _entries(store: Store, stream: Stream, added: Sequence[int], *, until: int, many: bool) -> list[Entry]:

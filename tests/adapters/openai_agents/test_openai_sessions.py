@@ -83,6 +83,18 @@ async def test_every_item_comes_back_as_it_was__OA_3(session: MemoryLedgerSessio
     assert (await opened.verify("~user%2F42")).ok
 
 
+async def test_what_a_caller_does_to_an_item_is_not_in_the_session__AD_5(session: MemoryLedgerSession) -> None:
+    await session.add_items(HARD)
+    for item in await session.get_items():
+        for part in item["content"] if isinstance(item.get("content"), list) else ():
+            part["text"] = "other"
+        item["content"] = "other"
+        for part in [*item.get("summary", ()), *item.get("deep", ())]:
+            part.clear()
+    popped = await session.pop_item()
+    assert [*await session.get_items(), popped] == HARD
+
+
 async def test_a_mapping_that_changes_an_item_is_noticed(
     session: MemoryLedgerSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
