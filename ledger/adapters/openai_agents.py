@@ -32,7 +32,7 @@ T = TypeVar("T")
 Work = Callable[[MemoryLedger], Awaitable[T]]
 
 #: Whose session it is: a name, or what finds it for a run, which is None outside of runs.
-SessionUser = str | Callable[[RunContextWrapper[Any] | None], str | None] | None
+UserOfRun = str | Callable[[RunContextWrapper[Any] | None], str | None] | None
 
 _clock = SystemClock()
 
@@ -51,7 +51,7 @@ class MemoryLedgerSession(StoredConversation):
         database_url: str | None = None,
         *,
         namespace: str | None = None,
-        user_id: SessionUser = None,
+        user_id: UserOfRun = None,
         ledger: MemoryLedger | None = None,
         session_settings: "SessionSettings | dict[str, Any] | None" = None,
         **opening: Any,
@@ -243,4 +243,4 @@ def _lacks_name(draft: EntryDraft) -> bool:
     return draft.kind == "tool_result" and draft.tool_name is None and draft.tool_call_id is not None
 
 
-__all__ = ["MemoryLedgerSession", "SessionUser"]
+__all__ = ["MemoryLedgerSession", "UserOfRun"]

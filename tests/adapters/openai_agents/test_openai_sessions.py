@@ -13,6 +13,8 @@ from ledger.adapters.openai_items import drafts_of
 from ledger.errors import InvalidInput, Unavailable
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
+from ledger.stores.in_memory import InMemoryStore
+from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over
 
 HARD: list[Any] = [
@@ -117,6 +119,7 @@ async def test_limits_are_those_of_the_call_or_of_the_settings__OA_2(opened: Mem
 async def test_what_is_taken_away_stays_in_the_history__OA_5(
     session: MemoryLedgerSession, opened: MemoryLedger
 ) -> None:
+    """Callers at the same time pop different items. Source: adapters OA-4, AD-9."""
     assert await session.pop_item() is None
     await session.clear_session()
     await session.add_items([{"role": "user", "content": str(at)} for at in range(22)])
@@ -239,8 +242,6 @@ async def test_entries_of_other_writers_are_items_too__AD_6(session: MemoryLedge
 
 
 def test_a_session_of_its_own_ledger_is_used_from_any_loop__AD_2(store: Store, namespace: str) -> None:
-    from ledger.stores.in_memory import InMemoryStore  # noqa: PLC0415 - shared by the two
-
     shared = InMemoryStore()
     one, two = (MemoryLedgerSession("s", store=shared) for _ in range(2))
     for session in (one, two):
@@ -257,3 +258,15 @@ def test_an_item_over_the_limit_is_refused_by_its_place() -> None:
     assert len(drafts_of([{"role": "user", "content": "y" * 3_000_000}])) == 1
     with pytest.raises(InvalidInput, match=r"items\[1\]"):
         drafts_of([{"role": "user", "content": "x"}, {"role": "user", "content": "y" * 8_000_000}])
+
+
+async def test_a_session_that_the_process_knows_is_read_from_its_memory__OA_9() -> None:
+    """All that the store is asked for is the newest event, to see whether another process wrote."""
+    counting: Any = CountingStore(InMemoryStore())
+    session = MemoryLedgerSession("s", ledger=ledger_over(counting))
+    await session.add_items([{"role": "user", "content": str(at)} for at in range(1_000)])
+    for most in (None, 20):
+        await session.get_items(most)
+        counting.reset()
+        assert len(await session.get_items(most)) == (most or 1_000)
+        assert (counting.events_read, len(counting.calls)) == (1, 1)

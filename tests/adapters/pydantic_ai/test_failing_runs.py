@@ -138,9 +138,9 @@ async def test_a_database_that_fails_once_neither_loses_nor_doubles_a_message__A
 async def test_a_message_that_is_written_twice_is_noticed(model: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: a write that is tried again has another key, and its entries have other ids."""
 
-    async def add(handle: Any, stream: Any, drafts: Any, *, key: str, config: Any) -> Any:
+    async def add(handle: Any, stream: Any, drafts: Any, *, key: str, **other: Any) -> Any:
         forgetful = [msgspec.structs.replace(draft, entry_id=None) for draft in drafts]
-        return await add_drafts(handle, stream, forgetful, config=config)
+        return await add_drafts(handle, stream, forgetful, **other)
 
     monkeypatch.setattr("ledger.adapters.stored_conversation.add_drafts", add)
     found = await runs_with_a_failing_call(model, after=True)
