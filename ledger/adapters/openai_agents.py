@@ -7,7 +7,7 @@ await Runner.run(agent, "What state is the Golden Gate Bridge in?", session=sess
 from collections.abc import Awaitable, Callable
 from copy import copy
 from itertools import takewhile
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import msgspec
 from agents.memory.session import _CompactionSnapshot
@@ -34,7 +34,7 @@ Work = Callable[[MemoryLedger], Awaitable[T]]
 #: Whose session it is: a name, or what finds it for a run, which is None outside of runs.
 UserOfRun = str | Callable[[RunContextWrapper[Any] | None], str | None] | None
 
-_clock = SystemClock()
+_clock: Final = SystemClock()
 
 
 class MemoryLedgerSession(StoredConversation):
@@ -227,10 +227,11 @@ class MemoryLedgerSession(StoredConversation):
         return result
 
     def _of(self, wrapper: Any) -> Self:
-        if self._find_user is None:
-            return self
-        user_id, own = self._find_user(wrapper), copy(self)
-        own._user_id = None if user_id is None else name_of(user_id)  # noqa: SLF001 - its own
+        """Return this session of the user of a run, with a version that no other call changes."""
+        own = copy(self)
+        if self._find_user is not None:
+            user_id = self._find_user(wrapper)
+            own._user_id = None if user_id is None else name_of(user_id)  # noqa: SLF001 - its own
         return own
 
     def _twin(self, name: str, when: When) -> Self:

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from agents.tracing import AgentSpanData, get_current_span, get_current_trace
 
 from ledger.events import JsonObject
 
-_UNTRACED = "no-op"
+_UNTRACED: Final = "no-op"
 
 
 class RunFacts(NamedTuple):
@@ -44,7 +44,7 @@ class RunFacts(NamedTuple):
             return None
         try:
             answer = json.loads(output)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         to = answer.get("assistant") if isinstance(answer, dict) else None
         return to if to in self.handoffs else None

@@ -192,6 +192,11 @@ async def test_the_tail_is_swapped_only_if_nobody_wrote_meanwhile__OA_7(session:
     assert await snapshot.replace_suffix(1, [{"role": "user", "content": "short"}])
     assert [item["content"] for item in await session.get_items()] == ["0", "1", "2", "short"]
     assert not await snapshot.replace_suffix(1, []), "the session has changed"
+    stale = await session._get_compaction_snapshot(3)
+    assert stale is not None
+    await session.add_items([{"role": "user", "content": "meanwhile"}])
+    assert not await stale.replace_suffix(0, []), "also by this very object"
+    await session.pop_item()
     assert await session._atomic_replace_items([{"role": "user", "content": "all"}])
     assert await session.get_items() == [{"role": "user", "content": "all"}]
 
