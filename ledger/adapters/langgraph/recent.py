@@ -13,7 +13,7 @@ _SESSIONS: Final = 1_000
 _BLOBS: Final = 10_000
 
 
-class Head(msgspec.Struct, frozen=True):
+class ThreadHead(msgspec.Struct, frozen=True):
     """A checkpoint as a step after it needs it: its values' references, the digests of its messages, its *blobs*."""
 
     namespace: str
@@ -31,7 +31,7 @@ class _Run(msgspec.Struct):
     last: int
     blobs: set[str]
     #: The newest checkpoint of each namespace, as far as it was looked for.
-    heads: dict[str, Head]
+    heads: dict[str, ThreadHead]
 
 
 class RecentWrites:
@@ -58,7 +58,7 @@ class RecentWrites:
         versions: Sequence[int],
         *,
         entries: int = 0,
-        head: Head | None = None,
+        head: ThreadHead | None = None,
     ) -> None:
         """Remember *blobs*, stored at *versions* after so many *entries* of the same write.
 
@@ -87,7 +87,7 @@ class RecentWrites:
         run = self._of.get(session)
         return (frozenset(), 0) if run is None else (run.blobs, run.last)
 
-    def head(self, session: str, namespace: str) -> tuple[Head | None, int]:
+    def head(self, session: str, namespace: str) -> tuple[ThreadHead | None, int]:
         """Return the newest checkpoint and the version of the session of which that is known; None if it is not."""
         run = self._of.get(session)
         return (None, 0) if run is None else (run.heads.get(namespace), run.last)

@@ -16,7 +16,7 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from ledger.adapters.langgraph.keys import BLOBS, CHECKPOINTS, WRITES, checkpoint_key, session_of, writes_key
 from ledger.adapters.langgraph.reading import CheckpointPlace, Reads, config_of, names_in
-from ledger.adapters.langgraph.recent import Head, RecentWrites
+from ledger.adapters.langgraph.recent import ThreadHead, RecentWrites
 from ledger.adapters.langgraph.stored import (
     Stored,
     Typed,
@@ -73,7 +73,7 @@ class Writes:
         checkpoint: Checkpoint,
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
-        newest: Head | None,
+        newest: ThreadHead | None,
         version: int | None,
     ) -> RunnableConfig:
         """Store a checkpoint after the *newest* one of its namespace, at exactly that *version* if it is given."""
@@ -123,18 +123,18 @@ class Writes:
         done = await ledger.keep(session, kept, entries=entries, only_entries=only_entries, config=CONFIG, **guard)
         head = newest
         if follows:
-            head = Head(namespace, checkpoint["id"], done.versions[-1], references, digests, _NO_BLOBS)
+            head = ThreadHead(namespace, checkpoint["id"], done.versions[-1], references, digests, _NO_BLOBS)
         self._recent.add(session, stored.blobs, done.versions, entries=len(entries), head=head)
         self._remember(new)
         return config_of(thread_id, namespace, checkpoint["id"])
 
-    async def _head(self, ledger: MemoryLedger, place: CheckpointPlace) -> Head:
+    async def _head(self, ledger: MemoryLedger, place: CheckpointPlace) -> ThreadHead:
         """Return what a step after the checkpoint at *place* needs."""
         values = place.stored["values"]
         blobs = await self._reads.blobs(ledger, place.thread_id, [each for _, each in values.values()])
         messages = (values.get(MESSAGES) or [None, None])[1] or {}
         digests = message_digests(messages, blobs) if "messages" in messages else []
-        return Head(place.namespace, place.checkpoint_id, place.version, values, digests, blobs.keys())
+        return ThreadHead(place.namespace, place.checkpoint_id, place.version, values, digests, blobs.keys())
 
     async def put_writes(
         self,
@@ -183,7 +183,7 @@ class Writes:
             self._reads.cache.add(digest, typed)
 
 
-def _digests(value: Any, stored: Stored, parent: Head | None) -> list[str]:
+def _digests(value: Any, stored: Stored, parent: ThreadHead | None) -> list[str]:
     """Return the digests of the messages that the *value* of their channel refers to."""
     if parent is not None and parent.values.get(MESSAGES) is value:
         return parent.digests
