@@ -1,0 +1,65 @@
+"""Items of LangGraph's store as records, on PostgreSQL. Source: adapters LG-15."""
+
+import asyncio
+
+import pytest
+from langgraph.store.base import GetOp, PutOp
+
+from ledger.adapters.langgraph import LedgerStore
+from ledger.errors import InvalidInput
+from ledger.memory import MemoryLedger
+from ledger.stores.in_memory import InMemoryStore
+
+USER = ("users", "ann")
+
+
+@pytest.fixture
+def store(own_ledger: MemoryLedger) -> LedgerStore:
+    return LedgerStore(own_ledger)
+
+
+async def test_items_are_put_changed_deleted_and_put_again(store: LedgerStore) -> None:
+    await store.aput(USER, "food", {"likes": "plums"})
+    await store.aput(USER, "food", {"likes": "pears"})
+    found = await store.aget(USER, "food")
+    assert found is not None
+    assert (found.namespace, found.key, found.value) == (USER, "food", {"likes": "pears"})
+    await store.adelete(USER, "food")
+    assert await store.aget(USER, "food") is None
+    await store.aput(USER, "food", {"likes": "figs"})
+    again = await store.aget(USER, "food")
+    assert again is not None
+    assert again.value == {"likes": "figs"}
+
+
+async def test_searches_by_prefix_filter_and_words(store: LedgerStore) -> None:
+    for at in range(5):
+        await store.aput(USER, str(at), {"at": at, "text": f"likes {'plums' if at == 3 else 'tea'}"})
+    await store.aput(("users", "anna"), "0", {"at": 9, "text": "likes plums"})
+    assert [item.key for item in await store.asearch(USER, limit=2, offset=1)] == ["1", "2"]
+    assert [item.key for item in await store.asearch(USER, filter={"at": {"$gte": 3}})] == ["3", "4"]
+    assert [item.key for item in await store.asearch(USER, query="plums")] == ["3"]
+    assert len(await store.asearch(("users",))) == 6
+    assert await store.alist_namespaces(prefix=("users",)) == [USER, ("users", "anna")]
+    assert await store.alist_namespaces(max_depth=1) == [("users",)]
+
+
+async def test_equal_values_are_separate_items_and_ten_writers_lose_none(store: LedgerStore) -> None:
+    await asyncio.gather(*(store.aput(USER, str(at), {"same": True}) for at in range(10)))
+    assert len(await store.asearch(USER, limit=20)) == 10
+
+
+async def test_a_batch_with_a_bad_value_writes_nothing(store: LedgerStore) -> None:
+    with pytest.raises(InvalidInput, match="JSON"):
+        await store.abatch([PutOp(USER, "a", {"x": 1}), PutOp(USER, "b", {"x": object()})])
+    with pytest.raises(InvalidInput, match="index"):
+        await store.aput(USER, "a", {"x": 1}, index=["x"])
+    assert await store.abatch([GetOp(USER, "a"), GetOp(USER, "b")]) == [None, None]
+
+
+def test_a_store_that_was_opened_works_without_an_event_loop() -> None:
+    with LedgerStore.open(store=InMemoryStore()) as store:
+        store.put(USER, "food", {"likes": "plums"})
+        found = store.get(USER, "food")
+        assert found is not None
+        assert found.value == {"likes": "plums"}
