@@ -3,7 +3,9 @@
 import asyncio
 
 import pytest
-from langgraph.store.base import GetOp, PutOp
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.store.base import BaseStore, GetOp, PutOp
 
 from ledger.adapters.langgraph import LedgerStore
 from ledger.errors import InvalidInput
@@ -63,3 +65,17 @@ def test_a_store_that_was_opened_works_without_an_event_loop() -> None:
         found = store.get(USER, "food")
         assert found is not None
         assert found.value == {"likes": "plums"}
+
+
+async def test_a_graph_reads_and_writes_the_store(store: LedgerStore) -> None:
+    async def remember(state: MessagesState, *, store: BaseStore) -> dict[str, list[AIMessage]]:
+        before = await store.aget(USER, "last")
+        await store.aput(USER, "last", {"said": str(state["messages"][-1].content)})
+        return {"messages": [AIMessage(content=before.value["said"] if before else "nothing")]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("remember", remember)
+    graph.add_edge(START, "remember")
+    agent = graph.compile(store=store)
+    answers = [await agent.ainvoke({"messages": [HumanMessage(content=text)]}) for text in ("one", "two")]
+    assert [answer["messages"][-1].content for answer in answers] == ["nothing", "one"]
