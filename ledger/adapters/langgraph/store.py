@@ -137,6 +137,7 @@ def _record(record_id: str, op: PutOp) -> dict[str, Any]:
         "id": record_id,
         "text": text,
         "user_id": _USER,
+        "session_id": record_id,  # so that no merge takes items with equal values for one
         "topics": [_topic(namespace[:end]) for end in range(len(namespace) + 1)],
         "metadata": {"namespace": namespace, "key": op.key},
     }

@@ -46,9 +46,16 @@ async def test_searches_by_prefix_filter_and_words(store: LedgerStore) -> None:
     assert await store.alist_namespaces(max_depth=1) == [("users",)]
 
 
-async def test_equal_values_are_separate_items_and_ten_writers_lose_none(store: LedgerStore) -> None:
+async def test_equal_values_stay_separate_items_of_ten_writers(store: LedgerStore, own_ledger: MemoryLedger) -> None:
     await asyncio.gather(*(store.aput(USER, str(at), {"same": True}) for at in range(10)))
     assert len(await store.asearch(USER, limit=20)) == 10
+    await own_ledger.long_term.compact()
+    assert len(await store.asearch(USER, limit=20)) == 10
+    drafts = [{"id": f"own{at}", "text": "same", "user_id": "control"} for at in range(2)]
+    await own_ledger.long_term.create(drafts, deduplicate=False)
+    await own_ledger.long_term.compact()
+    control = await own_ledger.long_term.search({"user_id": {"eq": "control"}})
+    assert control.total == 1, "records without a session of their own are merged"
 
 
 async def test_a_batch_with_a_bad_value_writes_nothing(store: LedgerStore) -> None:
