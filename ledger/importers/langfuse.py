@@ -8,8 +8,7 @@ from ledger.events import JsonObject
 from ledger.importers.base import ConversationReader, Document, Importer, moment, session_name, shaped
 from ledger.importers.call_histories import conversations_of
 from ledger.importers.reported_calls import ReportedCall, read_call
-from ledger.importers.run_messages import beside_messages, messages_in, part_entries
-from ledger.importers.steps import hidden
+from ledger.importers.run_messages import beside_messages, messages_in, part_entries, record_of
 
 FORMAT: Final = "langfuse"
 _TYPES: Final = frozenset(
@@ -19,8 +18,8 @@ _TYPES: Final = frozenset(
 
 def detects(found: Sequence[Document]) -> bool:
     """Tell whether the first document is an observation, a trace with observations, or a list or page of either."""
-    first = next(iter(_listed(found[0].value)), None)
-    return _is_observation(first) or _is_trace(first)
+    first: Any = next(iter(_listed(found[0].value)), None)
+    return _is_trace(first) or (_is_observation(first) and str(first.get("type")) in _TYPES)
 
 
 def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
@@ -30,8 +29,12 @@ def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
         ImportRefused: ``bad_shape``.
     """
     placed = [(document.line, each) for document in found for each in _observations(document)]
+    sessions: dict[str, str] = {}  # that one observation of a trace names
+    for _, each in placed:
+        if each.get("sessionId"):
+            sessions.setdefault(each["traceId"], str(each["sessionId"]))
     placed.sort(key=lambda each: (str(each[1].get("startTime") or ""), each[1].get("parentObservationId") is not None))
-    yield from conversations_of(FORMAT, ((line, _call(each, line)) for line, each in placed))
+    yield from conversations_of(FORMAT, ((line, _call(each, sessions, line)) for line, each in placed))
 
 
 def _listed(value: Any) -> list[Any]:
@@ -52,50 +55,42 @@ def _observations(document: Document) -> Iterator[JsonObject]:
             for each in item["observations"]:
                 if not isinstance(each, dict):
                     raise ImportRefused("bad_shape", "an observation must be an object", line=document.line)
-                yield {"traceId": item["id"], "type": "SPAN", **session, **each}
+                yield {"type": "SPAN", **session, **each, "traceId": item["id"]}
         else:
             raise ImportRefused("bad_shape", "must be an observation, or a trace with observations", line=document.line)
 
 
 def _is_observation(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("traceId"), str) and str(value.get("type")) in _TYPES
+    return isinstance(value, dict) and isinstance(value.get("traceId"), str) and isinstance(value.get("type"), str)
 
 
 def _is_trace(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("id"), str) and isinstance(value.get("observations"), list)
 
 
-def _call(observation: JsonObject, line: int) -> ReportedCall:
+def _call(observation: JsonObject, sessions: Mapping[str, str], line: int) -> ReportedCall:
     ended = moment(observation.get("endTime")) or moment(observation.get("startTime"))
     kind = str(observation["type"])
-    session = session_name(str(observation.get("sessionId") or observation["traceId"]))
+    session = session_name(sessions.get(observation["traceId"], observation["traceId"]))
     base: JsonObject = {"session_id": session, "moment": ended}
     usage = observation.get("usageDetails") or observation.get("usage")
     found = {"model": observation.get("model"), "usage": usage if isinstance(usage, Mapping) else None}
     about = {name: value for name, value in found.items() if value}
-    before = messages_in(observation.get("input"), "user") if kind == "GENERATION" else None
-    if before is None:
-        return ReportedCall(**base, content="none", record=_record(observation, about, ended))
-    answers = messages_in(observation.get("output"), "assistant")
-    record = _record({**observation, "input": beside_messages(observation["input"])}, about, ended)
-    marks = {"trace_id": observation["traceId"], "observation_id": observation.get("id")}
+    record = _record(observation, about, ended)
     with shaped(f"observation {observation.get('id')}", line=line):
+        before = messages_in(observation.get("input"), "user") if kind == "GENERATION" else None
+        if before is None:
+            return ReportedCall(**base, content="none", record=record)
+        answers = messages_in(observation.get("output"), "assistant")
+        record = _record({**observation, "input": beside_messages(observation["input"])}, about, ended)
+        marks = {"trace_id": observation["traceId"], "observation_id": observation.get("id")}
         return read_call(base, part_entries(before), part_entries(answers or []), record, marks, about)
 
 
 def _record(observation: JsonObject, about: JsonObject, ended: Any) -> JsonObject:
-    """Return the hidden entry of the observation itself."""
-    kind = str(observation["type"]).lower()
-    named = observation.get("id") or f"{observation['traceId']}-{observation.get('startTime')}"
-    raw: JsonObject = {
-        "kind": "context",
-        "content": f"[{kind} {observation.get('name') or ''}".rstrip() + "]",
-        "entry_id": session_name(f"{kind}-{named}")[:120],
-        "created_at": ended,
-        "data": {"observation": observation},
-        "metadata": {"trace_id": observation["traceId"], **about},
-    }
-    return hidden(raw, f"{kind} observation"[:100])
+    own_id = observation.get("id") or f"{observation['traceId']}-{observation.get('startTime')}"
+    named, trace_id = f"{str(observation['type']).lower()}-{own_id}", observation["traceId"]
+    return record_of(observation, field="observation", named=named, trace_id=trace_id, about=about, ended=ended)
 
 
 IMPORTER: Final = Importer(FORMAT, detects, read)

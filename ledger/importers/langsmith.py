@@ -8,8 +8,7 @@ from ledger.events import JsonObject
 from ledger.importers.base import ConversationReader, Document, Importer, moment, session_name, shaped
 from ledger.importers.call_histories import conversations_of
 from ledger.importers.reported_calls import ReportedCall, read_call
-from ledger.importers.run_messages import beside_messages, messages_in, part_entries
-from ledger.importers.steps import hidden
+from ledger.importers.run_messages import beside_messages, messages_in, part_entries, record_of
 
 FORMAT: Final = "langsmith"
 _SESSIONS: Final = ("thread_id", "session_id", "conversation_id")
@@ -26,7 +25,7 @@ def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
     """Yield the branches of each thread; runs are taken in dotted order, which is that of their beginnings.
 
     Raises:
-        ImportRefused: ``bad_shape``; or no run has content.
+        ImportRefused: ``bad_shape``.
     """
     runs = [(document.line, run) for document in found for run in _runs(document)]
     threads: dict[str, str] = {}
@@ -71,28 +70,20 @@ def _call(run: JsonObject, threads: Mapping[str, str], line: int) -> ReportedCal
     usage = {key: run[key] for key in _USAGE if run.get(key)}
     model = _metadata(run).get("ls_model_name")
     about = {name: value for name, value in (("model", model), ("usage", usage or None)) if value is not None}
-    before = messages_in(run.get("inputs"), "user") if run["run_type"] == "llm" else None
-    if before is None:
-        return ReportedCall(**base, content="none", record=_record(run, about, ended))
-    marks = {"trace_id": run["trace_id"], "run_id": run.get("id")}
-    record = _record({**run, "inputs": beside_messages(run["inputs"])}, about, ended)
-    answers = messages_in(run.get("outputs"), "assistant")
+    record = _record(run, about, ended)
     with shaped(f"run {run.get('id')}", line=line):
+        before = messages_in(run.get("inputs"), "user") if run["run_type"] == "llm" else None
+        if before is None:
+            return ReportedCall(**base, content="none", record=record)
+        marks = {"trace_id": run["trace_id"], "run_id": run.get("id")}
+        record = _record({**run, "inputs": beside_messages(run["inputs"])}, about, ended)
+        answers = messages_in(run.get("outputs"), "assistant")
         return read_call(base, part_entries(before), part_entries(answers or []), record, marks, about)
 
 
 def _record(run: JsonObject, about: JsonObject, ended: Any) -> JsonObject:
-    """Return the hidden entry of the run itself."""
-    kind = str(run["run_type"])
-    raw: JsonObject = {
-        "kind": "context",
-        "content": f"[{kind} {run.get('name') or ''}".rstrip() + "]",
-        "entry_id": session_name(f"run-{run.get('id') or run['dotted_order']}")[:120],
-        "created_at": ended,
-        "data": {"run": run},
-        "metadata": {"trace_id": run["trace_id"], **about},
-    }
-    return hidden(raw, f"{kind} run")
+    named = f"run-{run.get('id') or run['dotted_order']}"
+    return record_of(run, field="run", named=named, trace_id=run["trace_id"], about=about, ended=ended)
 
 
 IMPORTER: Final = Importer(FORMAT, detects, read)

@@ -1,5 +1,6 @@
 """Spans and log records of OTLP JSON, with their attributes as plain values. Source: adapters IN-7, IN-13."""
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -131,7 +132,7 @@ def value_of(value: Any) -> Any:
     kind, held = next(iter(value.items()))
     match kind:
         case "intValue":
-            return int(held)
+            return int(held) if re.fullmatch(r"-?[0-9]{1,20}", str(held)) else held
         case "arrayValue":
             return [value_of(item) for item in held.get("values") or ()]
         case "kvlistValue":

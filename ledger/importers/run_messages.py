@@ -1,13 +1,15 @@
 """Messages in inputs and outputs of traced runs, as LangChain or providers have them. Source: adapters IN-8, IN-9."""
 
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from typing import Any, Final
 
 from ledger.events import JsonObject
 from ledger.importers.blocks import block_message_entries, has_blocks
 from ledger.importers.message_parts import PartEntry
 from ledger.importers.openai_chat import message_entries
-from ledger.importers.steps import HIDDEN
+from ledger.importers.steps import HIDDEN, hidden
+from ledger.names import is_entry_id
 
 #: The role of a message of LangChain, by the beginning of its class or by its type.
 _ROLES: Final = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
@@ -32,6 +34,21 @@ def part_entries(messages: Iterable[JsonObject]) -> list[PartEntry]:
             identity = [entry.get(name) for name in ("kind", "role", "content", "tool_call_id", "arguments")]
             found.append(PartEntry(entry, None if is_hidden else [*identity, entry.get("tool_name")]))
     return found
+
+
+def record_of(run: JsonObject, *, field: str, named: str, trace_id: str, about: JsonObject, ended: Any) -> JsonObject:
+    """Return the hidden entry of a *run* itself, which its data holds under *field*; its id is made of *named*."""
+    kind = str(run.get("run_type") or run.get("type")).lower()
+    entry_id = named if is_entry_id(named) else sha256(named.encode(errors="surrogatepass")).hexdigest()
+    raw: JsonObject = {
+        "kind": "context",
+        "content": f"[{kind} {run.get('name') or ''}".rstrip() + "]",
+        "entry_id": entry_id,
+        "created_at": ended,
+        "data": {field: run},
+        "metadata": {"trace_id": trace_id, **about},
+    }
+    return hidden(raw, f"{kind} {field}")
 
 
 def messages_in(value: Any, role: str) -> list[JsonObject] | None:
@@ -65,7 +82,8 @@ def _plain(item: Any, role: str) -> JsonObject | None:
     if not isinstance(item, Mapping):
         return None
     if item.get("type") == "constructor" and isinstance(item.get("kwargs"), Mapping):
-        name = str((item.get("id") or [""])[-1]).lower()
+        path = item.get("id")
+        name = str(path[-1] if isinstance(path, list) and path else "").lower()
         return _of_langchain(item["kwargs"], next((known for known in _ROLES if name.startswith(known)), name))
     if isinstance(item.get("role"), str):
         return dict(item)
@@ -85,7 +103,8 @@ def _of_langchain(fields: Mapping[str, Any], kind: str) -> JsonObject:
     found = {key: value for key, value in fields.items() if key not in _OF_LANGCHAIN and value not in _NOTHING}
     found["role"] = _ROLES.get(kind) or fields.get("role") or kind
     found["content"] = fields.get("content")
-    more = dict(fields.get("additional_kwargs") or {})
+    given = fields.get("additional_kwargs")
+    more = dict(given) if isinstance(given, Mapping) else {"additional_kwargs": given} if given else {}
     calls = fields.get("tool_calls") or []
     if calls:
         more.pop("tool_calls", None)  # the same calls, as the provider gave them

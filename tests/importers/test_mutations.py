@@ -3,15 +3,23 @@
 import copy
 import json
 from collections.abc import Iterator
+from pathlib import Path as FilePath
 from typing import Any
 
 import pytest
 
 from ledger.errors import ImportRefused
-from ledger.importers import Document, read
+from ledger.importers import Document, documents, read
 from tests.support.importer_samples import CASES, IDS, Case
 
 JUNK = (None, 5, 1.5, True, "x", "", [], {}, [5], [[]], ["x"], {"a": {}}, [{"role": "user"}])
+
+#: Samples whose lines are reports of calls, from several files or programs: a refusal may name the line of another one.
+TRACED = [
+    path
+    for kind in ("langsmith", "langfuse", "otlp")
+    for path in sorted((FilePath(__file__).parent / "samples").glob(f"{kind}_*"))
+]
 
 Path = tuple[str | int, ...]
 
@@ -64,6 +72,17 @@ def test_a_field_of_another_type_is_stored_or_refused_at_its_line(case: Case) ->
         refused += 1
     assert taken > 0
     assert refused > 0
+
+
+@pytest.mark.parametrize("path", TRACED, ids=lambda path: path.name)
+def test_a_field_of_a_traced_run_is_stored_or_refused(path: FilePath) -> None:
+    taken = 0
+    for mutant, _, change in mutants([*documents(path.read_bytes())]):
+        refusal = refusal_of(mutant)
+        taken += refusal is None
+        lines = {document.line for document in mutant}
+        assert refusal is None or refusal.line in lines or refusal.code in {"unknown_format", "no_content"}, change
+    assert taken > 0
 
 
 def refusal_of(documents: list[Document]) -> ImportRefused | None:

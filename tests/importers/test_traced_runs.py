@@ -11,6 +11,7 @@ from ledger.errors import ImportRefused
 from ledger.importers import IMPORTERS, documents, read
 from ledger.importers.steps import is_hidden
 from ledger.memory import MemoryLedger
+from ledger.names import is_entry_id
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.importer_samples import SAMPLES, leaves, leaves_of
 from tests.support.ledgers import ledger_over
@@ -113,3 +114,20 @@ def test_what_is_no_run_is_refused_at_its_line() -> None:
     with pytest.raises(ImportRefused) as refused:
         read(documents(b"\n".join([*lines[:2], b'{"run_type": "llm"}'])), name="file")
     assert (refused.value.code, refused.value.line) == ("bad_shape", 3)
+
+
+def test_one_observation_names_the_session_of_its_trace_and_an_unknown_type_is_kept__IN_9() -> None:
+    about = {"traceId": "t-1", "startTime": "2026-03-01T10:00:00Z"}
+    said = {"input": [{"role": "user", "content": "Hello"}], "output": "Hi."}
+    lines = [
+        {**about, "id": "a", "type": "SPAN", "sessionId": "s-1"},
+        {**about, "id": "b" * 200, "type": "GENERATION", **said},
+        {**about, "id": "c", "type": "NEW_TYPE"},
+    ]
+    (conversation,) = read(documents(b"\n".join(json.dumps(line).encode() for line in lines)), name="file")
+    drafts = [draft for batch in conversation.batches for draft in batch]
+    assert conversation.session_id == "s-1"
+    assert [draft.content for draft in drafts if not is_hidden(draft)] == ["Hello", "Hi."]
+    hidden = {draft.content: draft.entry_id for draft in drafts if is_hidden(draft)}
+    assert hidden.keys() == {"[span]", "[generation]", "[new_type]"}
+    assert all(is_entry_id(entry_id or "") for entry_id in hidden.values())
