@@ -104,7 +104,7 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
         {
             **dict.fromkeys(("session_id", "user_id", "namespace"), NAMED),
             **dict.fromkeys(("created_us", "updated_us", "touched_us"), MICROSECONDS),
-            **dict.fromkeys(("write_id", "cleared_version", "life", "compactions", "items", "counts"), INSIDE),
+            **dict.fromkeys(("write_id", "cleared_version", "life", "began", "compactions", "items", "counts"), INSIDE),
             **dict.fromkeys(("progress", "set_at", "contexts"), INSIDE),
             "working": FLAT,
             "window": "its entries are those of `entries` that are active",
