@@ -48,8 +48,8 @@ async def keep(
 
     A value is ``{"space": …, "key": …, "value": …}``, JSON or bytes; ``"removed": True`` instead of a value hides the
     one that is there. The newest value of a key is the one that is read. An entry whose id the window has is not added
-    again; with *only_entries*, entries that are not in the list leave the window. *config* is that of a session that
-    begins. The values of a session stay when it is cleared, and end with its life.
+    again; with *only_entries*, the window has those of the list afterwards, in its order. *config* is that of a session
+    that begins. The values of a session stay when it is cleared, and end with its life.
 
     Raises:
         InvalidInput: a value or an entry breaks a rule; *field* says which, e.g. ``values[3].key``.
@@ -81,8 +81,11 @@ async def keep(
         known = {} if leaves_it_to_append or not is_unsure else await known_entries(handle, stream, state, ids)
         commands: list[Command] = [*opening_commands(handle, stream, state, chosen)]
         if only_entries and not new_life:
-            leaving = [entry.entry_id for entry in state.window.entries if entry.entry_id not in ids]
+            active = [entry.entry_id for entry in state.window.entries]
+            staying = _staying(active, ids)
+            leaving = [entry_id for entry_id in active if entry_id not in staying]
             commands += [RemoveEntry(write_id, entry_id) for entry_id in leaving]
+            known = {entry_id: found for entry_id, found in known.items() if entry_id not in leaving}
         if drafts:
             tokenizer = ((chosen or handle.services.config) if new_life else state.config).tokenizer
             new = tuple(new_entry(handle, draft, write_id, tokenizer) for draft in drafts)
@@ -114,6 +117,20 @@ async def keep(
     return KeptBatch(
         session_id=stream.session_id, version=written.version, versions=versions, replayed=written.replayed
     )
+
+
+def _staying(active: Sequence[str], wanted: Sequence[str]) -> set[str]:
+    """Return the *active* ids that may stay, so that the *wanted* are in their order once the others are added."""
+    place = {entry_id: at for at, entry_id in enumerate(active)}
+    staying: set[str] = set()
+    last = -1
+    for entry_id in wanted:
+        at = place.get(entry_id, -1)
+        if at <= last:
+            break
+        staying.add(entry_id)
+        last = at
+    return staying
 
 
 async def get_kept(

@@ -116,6 +116,15 @@ async def test_entries_are_written_with_the_values_and_others_leave__LF_1(ledger
     assert kept.version == events[-1].version
 
 
+@pytest.mark.parametrize("wanted", ["", "ab", "bc", "ca", "dabc", "acb", "abcd"])
+async def test_the_window_has_only_the_entries_of_a_list_in_its_order__LF_1(ledger: MemoryLedger, wanted: str) -> None:
+    entries = {text: {"role": "user", "content": text, "entry_id": text} for text in "abcd"}
+    first = [entries[text] for text in "abc"]
+    await ledger.keep("s", [value("1", 1)], entries=first, config={"profile": "none"})
+    await ledger.keep("s", [value("2", 2)], entries=[entries[text] for text in wanted], only_entries=True)
+    assert [entry.entry_id for entry in await ledger.get_active_entries("s")] == list(wanted)
+
+
 async def test_values_are_exported_imported_and_verified__LF_1(ledger: MemoryLedger) -> None:
     await ledger.add_user_message("s", "hello")
     await ledger.keep("s", [value("a", {"n": 1}), value("b", b"\x00")])

@@ -97,11 +97,11 @@ class Writes:
         digests = _digests(references.get(MESSAGES), stored, parent)
         entries: list[dict[str, Any]] = []
         only_entries = False
-        follows = newest is None or checkpoint["id"] > newest.checkpoint_id
-        if not namespace and self._is_open:
-            old = parent.digests if parent else []
-            is_head = parent is newest and follows
-            entries, only_entries = _window(values.get(MESSAGES), digests, old, is_head=is_head)
+        follows = newest is None or checkpoint["id"] >= newest.checkpoint_id
+        if follows and not namespace and self._is_open:
+            shown = newest.digests if newest else []
+            messages = values.get(MESSAGES, None if MESSAGES in checkpoint["channel_versions"] else [])
+            entries, only_entries = _window(messages, digests, shown)
         if body["channel_versions"] == {channel: number for channel, (number, _) in references.items()}:
             del body["channel_versions"]  # they are beside the values
         value = {
@@ -190,15 +190,13 @@ def _digests(value: Any, stored: Stored, parent: ThreadHead | None) -> list[str]
     return stored.digests.get(id(value[1]), []) if value else []
 
 
-def _window(
-    messages: Any, digests: list[str], old_digests: list[str], *, is_head: bool
-) -> tuple[list[dict[str, Any]], bool]:
-    """Return the entries to add, and whether all others leave the window."""
+def _window(messages: Any, digests: list[str], shown: list[str]) -> tuple[list[dict[str, Any]], bool]:
+    """Return the entries to add to those of the messages that are *shown*, and whether all others leave the window."""
     if not is_messages(messages):
-        return [], bool(messages == [] and old_digests)
+        return [], bool(messages == [] and shown)
     pairs = list(zip(messages, digests, strict=True))
-    if is_head and digests[: len(old_digests)] == old_digests:
-        return all_entries(pairs[len(old_digests) :]), False
+    if digests[: len(shown)] == shown:
+        return all_entries(pairs[len(shown) :]), False
     return all_entries(pairs), True
 
 

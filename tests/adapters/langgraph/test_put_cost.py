@@ -47,6 +47,20 @@ async def test_a_step_that_follows_this_process_own_is_one_append__LG_13() -> No
     ]
 
 
+async def test_reading_a_checkpoint_asks_as_much_for_a_long_thread__LG_7() -> None:
+    calls = []
+    for turns in (5, 60):
+        store: Any = CountingStore(InMemoryStore())
+        saver = LedgerSaver(ledger_over(store))
+        await ask(saver, *map(str, range(turns)))
+        store.reset()
+        found = await saver.aget_tuple(CONFIG)
+        assert found is not None
+        assert len(found.checkpoint["channel_values"]["messages"]) == 2 * turns
+        calls.append(store.calls[:])
+    assert calls == [["read_stream", "read_kept"] * 2] * 2
+
+
 async def test_what_others_write_between_is_seen__LG_5() -> None:
     ledger = ledger_over(InMemoryStore())
     savers = [LedgerSaver(ledger) for _ in range(2)]

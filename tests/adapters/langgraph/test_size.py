@@ -7,9 +7,10 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 
-from ledger.adapters.langgraph import LedgerSaver
+from ledger.adapters.langgraph import LedgerSaver, stored
 from ledger.adapters.langgraph.keys import BLOBS
 from ledger.adapters.langgraph.recent import RecentWrites
+from ledger.adapters.langgraph.stored import Stored
 from ledger.events import KeptSet
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
@@ -89,3 +90,24 @@ async def test_an_object_with_messages_comes_back_equal__LG_3() -> None:
     assert found is not None
     assert found.checkpoint["channel_values"]["input"] == value
     assert found.pending_writes == [("task", "input", value)]
+
+
+def nodes_of_one_more(length: int) -> int:
+    """Return the bytes of the nodes that a list needs which had so many messages, and got one more."""
+    serde = LedgerSaver(ledger_over(InMemoryStore())).serde
+    messages = [HumanMessage(TEXT, id=str(at)) for at in range(length + 1)]
+    before, after = (Stored(serde, splits_messages=True) for _ in range(2))
+    before.reference(messages[:-1])
+    reference = after.reference(messages)
+    new = [typed for name, typed in after.blobs.items() if name not in before.blobs and typed[0] == "node"]
+    return sum(len(content) for _, content in new) + len(str(reference))
+
+
+def test_a_list_of_messages_grows_by_few_bytes__LG_4() -> None:
+    assert max(nodes_of_one_more(length) for length in (20, 255, 300)) < 3 * 16 * 20 + 3 * 16 * 27
+
+
+def test_a_list_without_a_tree_grows_by_all_its_digests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control."""
+    monkeypatch.setattr(stored, "_BRANCHES", 10_000)
+    assert nodes_of_one_more(300) > 300 * 27

@@ -1,0 +1,126 @@
+"""The window of a thread is the list of messages of its newest checkpoint. Source: adapters LG-5."""
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
+from langgraph.checkpoint.base.id import uuid6
+
+from ledger.adapters.langgraph import LedgerSaver, writing
+from ledger.memory import MemoryLedger
+from ledger.stores.in_memory import InMemoryStore
+from tests.adapters.langgraph.test_put_cost import CONFIG, ask, graph_with, window
+from tests.support.ledgers import ledger_over
+
+
+@pytest.fixture
+def ledger() -> MemoryLedger:
+    return ledger_over(InMemoryStore())
+
+
+@pytest.fixture
+def saver(ledger: MemoryLedger) -> LedgerSaver:
+    return LedgerSaver(ledger)
+
+
+async def messages(saver: LedgerSaver) -> list[str]:
+    return [message.content for message in (await graph_with(saver).aget_state(CONFIG)).values["messages"]]
+
+
+async def test_a_branch_from_before_the_first_message_has_only_its_own__LG_5(
+    ledger: MemoryLedger, saver: LedgerSaver
+) -> None:
+    await ask(saver, "one")
+    *_, first = [state async for state in graph_with(saver).aget_state_history(CONFIG)]
+    assert first.metadata["step"] == -1
+    await graph_with(saver).ainvoke({"messages": [HumanMessage("other")]}, first.config)
+    assert await window(ledger) == await messages(saver) == ["other", "answer 1"]
+
+
+async def test_an_older_checkpoint_that_is_stored_again_changes_no_window__LG_5(
+    ledger: MemoryLedger, saver: LedgerSaver
+) -> None:
+    await ask(saver, "one", "two")
+    tuples = [found async for found in saver.alist(CONFIG)]
+    for old in tuples[1:]:
+        parent: Any = old.parent_config or {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+        await saver.aput(parent, old.checkpoint, old.metadata, {})
+    assert await window(ledger) == ["one", "answer 1", "two", "answer 3"]
+
+
+async def test_the_newest_checkpoint_stored_again_is_what_counts__LG_2(
+    ledger: MemoryLedger, saver: LedgerSaver
+) -> None:
+    await ask(saver, "one")
+    newest: Any = await saver.aget_tuple(CONFIG)
+    said = newest.checkpoint["channel_values"]["messages"]
+    for text in ("again", "and again"):
+        version = saver.get_next_version(newest.checkpoint["channel_versions"]["messages"], None)
+        checkpoint: Any = {
+            **newest.checkpoint,
+            "channel_values": {"messages": [*said, HumanMessage(text)]},
+            "channel_versions": {"messages": version},
+        }
+        await saver.aput(newest.parent_config, checkpoint, newest.metadata, {"messages": version})
+        assert await window(ledger) == await messages(saver) == ["one", "answer 1", text]
+    await ask(saver, "two")
+    assert await window(ledger) == await messages(saver)
+    assert len([found async for found in saver.alist(CONFIG)]) == 6
+
+
+async def test_a_message_that_was_taken_out_comes_back_with_its_checkpoint__LG_5(
+    ledger: MemoryLedger, saver: LedgerSaver
+) -> None:
+    await ask(saver, "one", "two")
+    graph = graph_with(saver)
+    before = await graph.aget_state(CONFIG)
+    first = before.values["messages"][0]
+    await graph.aupdate_state(CONFIG, {"messages": [RemoveMessage(id=first.id)]})
+    assert await window(ledger) == ["answer 1", "two", "answer 3"]
+    await graph.aupdate_state(before.config, {"messages": [HumanMessage("back")]})
+    assert await window(ledger) == await messages(saver) == ["one", "answer 1", "two", "answer 3", "back"]
+
+
+async def test_the_window_follows_any_steps__LG_5(
+    ledger: MemoryLedger, saver: LedgerSaver, random_steps: list[int]
+) -> None:
+    assert await after_steps(ledger, saver, random_steps) == []
+
+
+async def test_a_window_that_only_grows_is_found_out(
+    ledger: MemoryLedger, saver: LedgerSaver, random_steps: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control of the test above."""
+    own = writing._window
+    monkeypatch.setattr(writing, "_window", lambda *given: (own(*given)[0], False))
+    assert await after_steps(ledger, saver, random_steps) != []
+
+
+@pytest.fixture
+def random_steps(seed: int) -> list[int]:
+    """Numbers that choose a checkpoint to go on from, the newest one mostly."""
+    from random import Random  # noqa: PLC0415 - of this fixture only
+
+    random = Random(seed)
+    return [0 if random.random() < 0.6 else random.randrange(1, 40) for _ in range(25)] + [39, 0]
+
+
+async def after_steps(ledger: MemoryLedger, saver: LedgerSaver, steps: list[int]) -> list[int]:
+    """Store a checkpoint after each of chosen ones, and return the steps after which the window is another list."""
+    wrong = []
+    await ask(saver, "begin")
+    for number, chosen in enumerate(steps):
+        tuples = [found async for found in saver.alist(CONFIG)]
+        parent: Any = tuples[min(chosen, len(tuples) - 1)]
+        said = parent.checkpoint["channel_values"].get("messages", [])
+        version = saver.get_next_version(parent.checkpoint["channel_versions"].get("messages"), None)
+        checkpoint: Any = {
+            **parent.checkpoint,
+            "id": str(uuid6(clock_seq=-1)),
+            "channel_values": {"messages": [*said, AIMessage(f"step {number}")]},
+            "channel_versions": {"messages": version},
+        }
+        await saver.aput(parent.config, checkpoint, {"source": "loop", "step": number}, {"messages": version})
+        if await window(ledger) != await messages(saver):
+            wrong.append(number)
+    return wrong
