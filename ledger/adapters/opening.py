@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import anyio.to_thread
 
@@ -144,6 +144,30 @@ def repeated(work: Callable[[MemoryLedger], Awaitable[T]]) -> Callable[[MemoryLe
         return await work(ledger)
 
     return tried
+
+
+class OpenedInBlocks:
+    """What opens its ledger at the beginning of a ``with`` or ``async with`` block, and closes it at the end."""
+
+    _opened: OpenedLedger
+
+    def __enter__(self) -> Self:
+        self._opened.open()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._opened.leave()
+
+    async def __aenter__(self) -> Self:
+        await asyncio.to_thread(self._opened.open)
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self._opened.close()
+
+    def close(self) -> None:
+        """Close the ledger that this opened; afterwards every method raises `Unavailable`."""
+        self._opened.leave()
 
 
 class _Shared:

@@ -1,6 +1,5 @@
 """A checkpointer of LangGraph that keeps threads as sessions of the ledger. Source: adapters LG-1 … LG-11."""
 
-import asyncio
 import random
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -22,14 +21,14 @@ from ledger.adapters.langgraph.recent import RecentWrites
 from ledger.adapters.langgraph.removing import Removals
 from ledger.adapters.langgraph.stored import BlobCache
 from ledger.adapters.langgraph.writing import Writes
-from ledger.adapters.opening import OpenedLedger
+from ledger.adapters.opening import OpenedInBlocks, OpenedLedger
 from ledger.memory import MemoryLedger
 
 _PAGE = 100
 _WHAT = "the saver"
 
 
-class LedgerSaver(BaseCheckpointSaver[str]):
+class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
     """Checkpoints of LangGraph in the ledger: each thread is a session, with its messages as entries.
 
         async with LedgerSaver.open() as saver:
@@ -64,24 +63,6 @@ class LedgerSaver(BaseCheckpointSaver[str]):
         """
         given = {name: value for name, value in [("data_dir", data_dir), ("actor", actor), ("store", store)] if value}
         return cls(OpenedLedger(database_url, namespace, what=_WHAT, **given), serde=serde)
-
-    def __enter__(self) -> Self:
-        self._opened.open()
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self._opened.leave()
-
-    async def __aenter__(self) -> Self:
-        await asyncio.to_thread(self._opened.open)
-        return self
-
-    async def __aexit__(self, *raised: object) -> None:
-        await self._opened.close()
-
-    def close(self) -> None:
-        """Close the ledger that this saver opened; afterwards every method raises `Unavailable`."""
-        self._opened.leave()
 
     @property
     def _reads(self) -> Reads:

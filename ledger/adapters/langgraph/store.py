@@ -1,6 +1,5 @@
 """A store of LangGraph that keeps its items as records of long-term memory. Source: adapters LG-15."""
 
-import asyncio
 import json
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +9,7 @@ from typing import Any, Final, Self
 
 from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
 
-from ledger.adapters.opening import OpenedLedger
+from ledger.adapters.opening import OpenedInBlocks, OpenedLedger
 from ledger.errors import InvalidInput, RecordNotFound
 from ledger.long_term_memory.results import LongTermRecord, shown
 from ledger.memory import MemoryLedger
@@ -29,7 +28,7 @@ _COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
 }
 
 
-class LedgerStore(BaseStore):
+class LedgerStore(OpenedInBlocks, BaseStore):
     """Long-term memory of LangGraph in the ledger: each item is a record, with its past values in the log.
 
         async with LedgerStore.open() as store:
@@ -58,20 +57,6 @@ class LedgerStore(BaseStore):
         names = {"data_dir": data_dir, "actor": actor, "embedder": embedder, "store": store}
         given = {name: value for name, value in names.items() if value}
         return cls(OpenedLedger(database_url, namespace, what=_WHAT, **given))
-
-    def __enter__(self) -> Self:
-        self._opened.open()
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self._opened.leave()
-
-    async def __aenter__(self) -> Self:
-        await asyncio.to_thread(self._opened.open)
-        return self
-
-    async def __aexit__(self, *raised: object) -> None:
-        await self._opened.close()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Do what `abatch` does, without an event loop."""

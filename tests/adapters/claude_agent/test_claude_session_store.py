@@ -169,18 +169,7 @@ async def test_writers_at_once_lose_nothing_and_the_summary_counts_all__CL_5(ses
     assert summary["data"]["created_at"] == 1_772_323_200_000 + 1_000 * int(first["uuid"].split("-")[1])
 
 
-@pytest.mark.parametrize(
-    ("key", "name"),
-    [
-        ("user/42", "~user%2F42"),
-        ("~x", "~%7Ex"),
-        (" a", "~%20a"),
-        ("", "~"),
-        ("a b", "a b"),
-        ("a#b", "~a%23b"),
-        ("subagents/agent-1", "~subagents%2Fagent-1"),
-    ],
-)
+@pytest.mark.parametrize(("key", "name"), [("a#b", "~a%23b"), ("subagents/agent-1", "~subagents%2Fagent-1")])
 def test_keys_are_names_and_come_back__AD_3(key: str, name: str) -> None:
     assert name_of(key, separators=SEPARATOR) == name
     assert key_of(name) == key
