@@ -331,6 +331,14 @@ class PatchedData(msgspec.Struct, frozen=True, kw_only=True):
     replayed: bool = False
 
 
+class Popped(msgspec.Struct, frozen=True, kw_only=True):
+    """The entry that was taken from the end of a transcript, or None, and the session's version after it."""
+
+    entry: Entry | None
+    version: int
+    replayed: bool = False
+
+
 class KeptBatch(msgspec.Struct, frozen=True, kw_only=True):
     """A stored batch of kept values: the session's version after it, and the version of each value, in order."""
 

@@ -202,9 +202,7 @@ class SyncMemoryLedger:
         """Remove an active entry from the window and return the session's version; the entry stays in history."""
     def remove_entries(self, session_id: str, entry_ids: Sequence[str], **guard: Unpack[Guard]) -> Version:
         """Remove active entries from the window, all in one write or none; return the session's version."""
-    def pop_entry(
-        self, session_id: str, *, idempotency_key: str | None = None, user_id: str | None = None
-    ) -> Entry | None:
+    def pop_entry(self, session_id: str, **guard: Unpack[Guard]) -> Entry | None:
         """Remove the newest entry of the transcript and return it, or None. The entry stays in history."""
     def replace_tail(
         self,

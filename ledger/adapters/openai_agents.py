@@ -200,8 +200,9 @@ class MemoryLedgerSession(StoredConversation):
 
         async def pop(ledger: MemoryLedger) -> Entry | None:
             handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
-            popped, self._version = await take_newest(handle, handle.stream(self._name, self._user_id), key)
-            return popped
+            popped = await take_newest(handle, self._name, user_id=self._user_id, idempotency_key=key)
+            self._version = popped.version
+            return popped.entry
 
         return repeated(pop)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from ledger.application.added_entries import added_entries
-from ledger.application.handle import NamespaceHandle
+from ledger.application.handle import NamespaceHandle, check_guard
 from ledger.application.session_start import new_entry, opening_commands, resuming_commands, starts_life
 from ledger.application.transcript import read_transcript
 from ledger.application.writes import Decision
@@ -13,7 +13,7 @@ from ledger.events import EntryRemoved
 from ledger.history.items import read_items
 from ledger.ids import Stream
 from ledger.names import check_entry_id
-from ledger.results import Added, Guard, Version
+from ledger.results import Added, Guard, Popped, Version
 from ledger.session.commands import AddEntries, Command, RemoveEntry
 from ledger.session.drafts import EntryDraft, draft_entry
 from ledger.session.state import SessionState
@@ -21,21 +21,23 @@ from ledger.strict_json import check_integer
 from projections.entries import Entry
 
 
-async def pop_entry(
-    handle: NamespaceHandle, session_id: str, *, idempotency_key: str | None = None, user_id: str | None = None
-) -> Entry | None:
+async def pop_entry(handle: NamespaceHandle, session_id: str, **guard: Unpack[Guard]) -> Entry | None:
     """Remove the newest entry of the transcript and return it, or None. The entry stays in history.
 
     Of callers at the same time, each gets another entry. A summary of a compacted one still tells of it.
+
+    Raises:
+        VersionConflict: the session is not at *expected_version*.
     """
     # adapters LF-3
-    popped, _ = await take_newest(handle, handle.stream(session_id, user_id), idempotency_key)
-    return popped
+    return (await take_newest(handle, session_id, **guard)).entry
 
 
-async def take_newest(handle: NamespaceHandle, stream: Stream, key: str | None) -> tuple[Entry | None, int]:
-    """Return the entry that `pop_entry` does, and the version of the session."""
+async def take_newest(handle: NamespaceHandle, session_id: str, **guard: Unpack[Guard]) -> Popped:
+    """Do what `pop_entry` does, and return the version of the session too."""
     # adapters OA-4
+    stream = handle.stream(session_id, guard.get("user_id"))
+    expected_version, key = check_guard(guard)
 
     async def decision_for(state: SessionState) -> "Decision[Entry | None]":
         newest = await _newest(handle, stream, state, 1)
@@ -45,7 +47,11 @@ async def take_newest(handle: NamespaceHandle, stream: Stream, key: str | None) 
         return Decision([*resuming_commands(handle, state), *removals], newest[0])
 
     written, popped = await handle.services.commands.write_with_note(
-        stream, decision_for, actor=handle.actor, idempotency=handle.idempotency(stream, "pop_entry", {}, key)
+        stream,
+        decision_for,
+        actor=handle.actor,
+        expected_version=expected_version,
+        idempotency=handle.idempotency(stream, "pop_entry", {}, key),
     )
     if written.replayed:
         (at, version), *_ = [
@@ -55,7 +61,7 @@ async def take_newest(handle: NamespaceHandle, stream: Stream, key: str | None) 
         ]
         found = await read_items(handle.services.store, stream, ((version, version),), until=at - 1)
         popped = next((each.item for each in found.values() if isinstance(each.item, Entry)), None)
-    return popped, written.version
+    return Popped(entry=popped, version=written.version, replayed=written.replayed)
 
 
 async def remove_entries(

@@ -164,9 +164,18 @@ db = _group("db", "The database: start, stop, status, upgrade, login, restore, p
 projections = _group("projections", "The tables that are computed from the log: list, status, rebuild.")
 jobs = _group("jobs", "Background work: list, retry.")
 token = _group("token", "API tokens of the service: add, list, revoke.")
-entry = _group("entry", "One entry: show, edit, remove, restore.")
+entry = _group("entry", "One entry: show, edit, remove, pop, restore.")
+kept = _group("kept", "Values beside the window: list, get, set, remove.")
 config = typer.Typer(name="config", help="Memory configs: show, check.", cls=_ShowByDefault, add_completion=False)
-_groups: Final = {"entry": entry, "config": config, "db": db, "projections": projections, "jobs": jobs, "token": token}
+_groups: Final = {
+    "entry": entry,
+    "kept": kept,
+    "config": config,
+    "db": db,
+    "projections": projections,
+    "jobs": jobs,
+    "token": token,
+}
 
 
 @app.callback(invoke_without_command=True)

@@ -9,7 +9,7 @@ import typer
 
 from ledger.cli.app import Options
 from ledger.cli.source import read_bounded
-from ledger.errors import EntryNotFound, InvalidInput
+from ledger.errors import EntryNotFound, InvalidInput, SessionNotFound
 from ledger.events import EntryAdded
 from ledger.memory import MemoryLedger
 from ledger.results import When
@@ -41,6 +41,16 @@ async def opened(options: Options) -> AsyncIterator[MemoryLedger]:
             yield ledger
     finally:
         await store.close()
+
+
+async def check_exists(ledger: MemoryLedger, session: str, user: str | None) -> None:
+    """Refuse a session that does not exist.
+
+    Raises:
+        SessionNotFound: it has no events.
+    """
+    if not (await ledger.get_stats(session, user_id=user)).version:
+        raise SessionNotFound(session)
 
 
 async def entry_id_of(ledger: MemoryLedger, session: str, entry: str, user: str | None) -> str:

@@ -1,18 +1,19 @@
-"""The commands ``entry show``, ``entry edit``, ``entry remove`` and ``entry restore``."""
+"""The commands ``entry show``, ``entry edit``, ``entry remove``, ``entry pop`` and ``entry restore``."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeAlias
 
 import typer
 
+from ledger.application.tail import take_newest
 from ledger.cli.app import command, entry, options, run
-from ledger.cli.arguments import SessionArgument, UserOption, entry_id_of, opened
+from ledger.cli.arguments import SessionArgument, UserOption, check_exists, entry_id_of, opened
 from ledger.cli.output import Output, moment, safe
 from ledger.cli.source import read_bounded
 from ledger.history.log import EntryRecord
-from ledger.json_models.entries import EntryRecordShape
+from ledger.json_models.entries import EntryRecordShape, PoppedShape
 from ledger.memory import MemoryLedger
-from ledger.results import Version
+from ledger.results import Popped, Version
 from ledger.strict_json import BODY
 
 EntryArgument: TypeAlias = Annotated[str, typer.Argument(metavar="ENTRY", help="An entry's id, or its version.")]
@@ -57,6 +58,28 @@ def edit(
 def remove(session: SessionArgument, entry: EntryArgument, user: UserOption = None) -> None:
     """Remove an entry from the window; it stays in the history."""
     _change(session, entry, user, "removed", lambda ledger, name: ledger.remove_entry(session, name, user_id=user))
+
+
+@command(entry)
+def pop(session: SessionArgument, user: UserOption = None) -> None:
+    """Remove the newest entry of the transcript, compacted or not, and print it."""
+    opts = options()
+
+    async def work() -> Popped:
+        async with opened(opts) as ledger:
+            await check_exists(ledger, session, user)
+            return await take_newest(ledger._handle, session, user_id=user)  # noqa: SLF001 - it tells the version
+
+    found = run(work)
+
+    def show_popped() -> None:
+        if found.entry is None:
+            opts.output.say(f"{session} has no entry")
+        else:
+            opts.output.say(f"entry {found.entry.entry_id} is removed; {session} is at version {found.version}", "bold")
+            opts.output.say(found.entry.content)
+
+    opts.output.result(PoppedShape.model_validate(found), show_popped)
 
 
 @command(entry)

@@ -45,7 +45,7 @@ def show(
     everything: Annotated[bool, typer.Option("--all", help="Also entries that were removed or cleared.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Print whole texts.")] = False,
 ) -> None:
-    """Show the transcript: what is in the window, and which summary covers the rest."""
+    """Show all entries: what is in the window, and which summary covers the rest."""
     opts = options()
 
     async def work() -> tuple[list[PastEntry], SessionState, set[int]]:

@@ -31,6 +31,19 @@ class EntryShape(Shape):
     metadata: JsonObject | None = None
 
 
+class TranscriptShape(Shape):
+    """Entries since the last clear that were not removed, compacted or not, oldest first."""
+
+    entries: tuple[EntryShape, ...]
+
+
+class PoppedShape(Shape):
+    """The entry that was taken away, or null if there was none, and the version of the session."""
+
+    entry: EntryShape | None
+    version: int
+
+
 class PastEntryShape(EntryShape):
     """An entry, what became of it, and the summaries that stand for it."""
 

@@ -21,7 +21,7 @@ READING = ["show", "timeline", "context", "stats", "config show"]
 
 def test_the_table_names_every_command() -> None:
     group: Any = typer.main.get_command(app)
-    groups = {"config", "db", "entry", "jobs", "projections", "token"}
+    groups = {"config", "db", "entry", "jobs", "kept", "projections", "token"}
     below = {f"{name} {command}" for name in groups for command in group.commands[name].commands}
     assert set(COMMANDS) == (group.commands.keys() - groups) | below
 
@@ -110,7 +110,7 @@ def test_a_bad_session_is_refused(cli: Cli, name: str) -> None:
     assert cli.json("sessions") == {"sessions": [], "more": False}
 
 
-@pytest.mark.parametrize("name", [name for name in WITH_SESSION if name not in {"add", "clear"}])
+@pytest.mark.parametrize("name", [name for name in WITH_SESSION if name not in {"add", "clear", "kept set"}])
 def test_an_unknown_session_is_refused(cli: Cli, name: str) -> None:
     texts = check_one_line(cli.try_(*name.split(), "nobody", *WITH_SESSION[name]))
     listing = "`memory-ledger sessions`, or list_sessions() of the library,"

@@ -15,7 +15,7 @@ from ledger.events.session import Extraction
 from ledger.history import comparing, difference
 from ledger.history.log import EntryChange, EntryFate, EntryRecord, LoggedEvent
 from ledger.history.log_page import ListedEvent, LogPage
-from ledger.json_models import auditing, base, compacting, entries, events, memories, searching, sessions, viewing
+from ledger.json_models import auditing, base, compacting, entries, events, kept, memories, searching, sessions, viewing
 from ledger.json_models import comparing as compared
 from ledger.long_term_memory.results import LongTermRecord, Revision
 from ledger.ports.session_index import IndexedSession
@@ -157,6 +157,9 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
     sessions.FamilyMemberShape: ((FamilyMember,), {}),
     sessions.ForkedFromShape: ((ForkedFrom,), {}),
     forks.ForkShape: ((results.Forked,), {"replayed": HEADER}),
+    kept.KeptShape: ((results.KeptValue,), {"base64": "bytes, which JSON has not"}),
+    kept.KeptBatchShape: ((results.KeptBatch,), {"replayed": HEADER}),
+    entries.PoppedShape: ((results.Popped,), {"replayed": HEADER}),
     session_data.DataShape: ((results.PatchedData,), {"replayed": HEADER}),
     viewing.TimelineShape: ((entry_fates.Timeline,), {}),
     viewing.EntryColumnsShape: ((entry_fates.EntryColumns,), {}),

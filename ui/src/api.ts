@@ -402,6 +402,27 @@ export interface Imported {
   skipped: number;
 }
 
+export interface Kept {
+  space: string;
+  key: string;
+  version: number;
+  recorded_at: string;
+  value: unknown;
+  base64: string | null;
+  digest: string | null;
+}
+
+export interface KeptBatch {
+  session_id: string;
+  version: number;
+  versions: number[];
+}
+
+export interface KeptPage {
+  values: Kept[];
+  next_after: string | null;
+}
+
 export interface Left {
   version: number;
   versions: Ranges;
@@ -560,6 +581,11 @@ export interface PastSummary {
   status: "live" | "folded" | "withdrawn" | "cleared" | "evicted";
   ended_version: number | null;
   folded_into: string | null;
+}
+
+export interface Popped {
+  entry: Entry | null;
+  version: number;
 }
 
 export interface Preset {
@@ -966,6 +992,10 @@ export interface Timeline {
   marks: Mark[];
 }
 
+export interface Transcript {
+  entries: Entry[];
+}
+
 export interface Trial {
   config: string;
   ok: boolean;
@@ -1087,4 +1117,8 @@ export interface WorkingMemoryOut {
   updated_at: string;
   context_percentage_total_used: number | null;
   context_percentage_until_summarization: number | null;
+}
+
+export interface Writes {
+  sessions: Added[];
 }

@@ -7,6 +7,7 @@ from ledger.server.native import (
     events,
     family,
     forks,
+    kept,
     me,
     messages,
     otlp,
@@ -19,10 +20,12 @@ from ledger.server.native import (
     session_data,
     session_list,
     session_reads,
+    transcript,
     transfer,
     trying,
     verify_stream,
     viewing,
+    writes,
 )
 from ledger.server.routes import together
 
@@ -30,6 +33,9 @@ router = together(
     session_list.router,
     session_reads.router,
     entries.router,
+    transcript.router,
+    kept.router,
+    writes.router,
     messages.router,
     events.router,
     server_sent_events.router,

@@ -1,5 +1,6 @@
 """Add, show, edit and remove entries (http W-65)."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, TypeAlias
 
 from fastapi import Path, Query
@@ -7,6 +8,7 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 from starlette.responses import Response
 
 from ledger.application.entries import BATCH_ENTRIES
+from ledger.application.handle import NamespaceHandle
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.json_models.base import Shape
@@ -56,6 +58,16 @@ ExpectedVersion: TypeAlias = Annotated[int, Field(ge=0, le=INT_MAX, description=
 EntryIdParameter: TypeAlias = Annotated[str, Path(description="The entry's id.", examples=["m-1"])]
 
 
+def check_roles(handle: NamespaceHandle, entries: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse entries with instructions for the model, unless the caller may write them.
+
+    Raises:
+        NotPermitted: ``role_not_allowed``.
+    """
+    if any(raw.get("role") == "system" or raw.get("kind") == "system_instruction" for raw in entries):
+        handle.rights.check_system()
+
+
 class NewEntries(StrictBody):
     """1 to 1,000 entries; all are added or none."""
 
@@ -103,8 +115,7 @@ async def add(
     session: SessionOf, caller: WriteCaller, body: NewEntries, conditions: ConditionsOf, response: Response
 ) -> AddedShape:
     """Add entries; a session that is not there begins, unless `If-Match` is sent."""
-    if any(raw.get("role") == "system" or raw.get("kind") == "system_instruction" for raw in body.entries):
-        session.handle.rights.check_system()
+    check_roles(session.handle, body.entries)
     guard = await conditions.guard(session, body.expected_version)
     if not 1 <= len(body.entries) <= BATCH_ENTRIES:
         raise InvalidInput("batch_size", f"must have 1 to {BATCH_ENTRIES} items", field="entries", limit=BATCH_ENTRIES)

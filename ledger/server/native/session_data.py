@@ -9,7 +9,7 @@ from starlette.responses import Response
 from ledger.events import JsonObject
 from ledger.json_models.base import Shape
 from ledger.server.callers import WriteCaller
-from ledger.server.native.entries import AtVersion
+from ledger.server.native.entries import AtVersion, ExpectedVersion
 from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
 from ledger.server.routes import native_router, patch_router
 from ledger.server.strict_body import StrictBody
@@ -24,6 +24,16 @@ class DataShape(Shape):
 
     data: JsonObject
     version: int
+
+
+class NewKeys(StrictBody):
+    """Values of whole keys, and keys to remove."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"values": {"plan": {"day": 3}}, "remove": ["draft"]}]})
+
+    values: dict[str, Any] = Field(default_factory=dict)
+    remove: list[str] = Field(default_factory=list)
+    expected_version: ExpectedVersion | None = None
 
 
 class Back(StrictBody):
@@ -46,6 +56,19 @@ async def patch_data(
     caller.require("read")  # the answer is the whole object
     with conditions.hold():
         done = await session.ledger.patch_data(patch=body, **session.names, **await conditions.guard(session))
+    await tag(response, session, done.version, replayed=done.replayed)
+    return DataShape(data=done.data, version=done.version)
+
+
+@router.post("/data", operation_id="set_data")
+async def set_data(
+    session: SessionOf, body: NewKeys, caller: WriteCaller, conditions: ConditionsOf, response: Response
+) -> DataShape:
+    """Set whole keys of the session's own JSON object, also to null, and remove others."""
+    caller.require("read")  # the answer is the whole object
+    guard = await conditions.guard(session, body.expected_version)
+    with conditions.hold():
+        done = await session.ledger.set_data(values=body.values, remove=body.remove, **session.names, **guard)
     await tag(response, session, done.version, replayed=done.replayed)
     return DataShape(data=done.data, version=done.version)
 

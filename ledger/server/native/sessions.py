@@ -146,15 +146,23 @@ class WriteConditions:
             raise PreconditionFailed("the session is not at the version of If-Match; read it again") from conflict
 
 
-async def _conditions(
+async def _idempotency_key(
     idempotency_key: Annotated[
         str | None, Header(description="Makes a retry safe: it gets the first answer.", examples=["3f1c-retry-1"])
     ] = None,
+) -> str | None:
+    return None if idempotency_key is None else check_idempotency_key(idempotency_key)
+
+
+IdempotencyKeyOf: TypeAlias = Annotated[str | None, Depends(_idempotency_key)]
+
+
+async def _conditions(
+    key: IdempotencyKeyOf,
     if_match: Annotated[
         str | None, Header(description="The ETag of the version that this write is for, or `*`.", examples=[_EXAMPLE])
     ] = None,
 ) -> WriteConditions:
-    key = None if idempotency_key is None else check_idempotency_key(idempotency_key)
     if if_match is None:
         return WriteConditions(key, if_match=False, etags=None)
     if if_match.strip() == "*":
