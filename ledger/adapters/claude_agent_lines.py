@@ -7,9 +7,9 @@ from ledger.adapters.packing import packed, unpacked
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.base import moment
-from ledger.importers.claude_lines import entries_of
-from ledger.importers.damaged import clean
-from ledger.importers.steps import HIDDEN
+from ledger.importers.parts.claude_lines import entries_of
+from ledger.importers.parts.damaged import clean
+from ledger.importers.parts.steps import HIDDEN
 from ledger.names import is_entry_id
 from ledger.session.drafts import EntryDraft, draft_entry
 from projections.entries import Entry

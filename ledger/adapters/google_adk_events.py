@@ -8,8 +8,8 @@ from ledger.adapters.packing import packed, unpacked
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.base import moment
-from ledger.importers.damaged import clean
-from ledger.importers.steps import HIDDEN
+from ledger.importers.parts.damaged import clean
+from ledger.importers.parts.steps import HIDDEN
 from ledger.session.drafts import EntryDraft, draft_entry
 from projections.entries import Entry
 

@@ -9,8 +9,8 @@ from ledger.adapters.packing import as_text, packed, unpacked
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.base import arguments_of
-from ledger.importers.damaged import clean
-from ledger.importers.steps import HIDDEN
+from ledger.importers.parts.damaged import clean
+from ledger.importers.parts.steps import HIDDEN
 from ledger.session.drafts import EntryDraft, draft_entry
 from projections.entries import Entry
 

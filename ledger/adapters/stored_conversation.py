@@ -15,7 +15,7 @@ from ledger.application.transcript import read_transcript
 from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import JsonObject
-from ledger.importers.damaged import clean
+from ledger.importers.parts.damaged import clean
 from ledger.memory import MemoryLedger
 from ledger.results import When
 from ledger.session.drafts import EntryDraft

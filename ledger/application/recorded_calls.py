@@ -15,9 +15,9 @@ from ledger.errors import SessionExists, Unavailable
 from ledger.events import EntryRemoved, JsonObject
 from ledger.ids import Stream
 from ledger.importers.base import is_imported
-from ledger.importers.prefix import SharedBranch, branch_name, place
-from ledger.importers.reported_calls import ReportedCall, kept_whole
-from ledger.importers.steps import hidden
+from ledger.importers.parts.prefix import SharedBranch, branch_name, place
+from ledger.importers.parts.reported_calls import ReportedCall, kept_whole
+from ledger.importers.parts.steps import hidden
 from ledger.session.commands import AddEntries, HideAdded
 from ledger.session.drafts import EntryDraft, draft_entry
 from ledger.session.state import SessionState

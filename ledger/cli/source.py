@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from ledger.errors import ImportRefused, InvalidInput
-from ledger.importers.base import is_whole
+from ledger.importers.parts.documents import is_whole
 
 LINE_BYTES: Final = 12 * 1024 * 1024
 RATIO: Final = 200

@@ -1,8 +1,8 @@
 """Importers of transcripts from other systems. To add a format: one file beside these, one line here.
 
-An importer gets parsed JSON documents, detects by their content whether it can read them, and turns them into
-conversations. It does no I/O and knows no store. Fields that have no place in an entry are stored too: ids and times
-in its metadata, all others in its data.
+Each file here is a format; `parts` has what several share. An importer gets parsed JSON documents, detects by their
+content whether it can read them, and turns them into conversations. It does no I/O and knows no store. Fields that have
+no place in an entry are stored too: ids and times in its metadata, all others in its data.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,16 +25,8 @@ from ledger.importers import (
     sharegpt,
     swe_agent,
 )
-from ledger.importers.base import (
-    Conversation,
-    ConversationReader,
-    Document,
-    Importer,
-    documents,
-    each_document,
-    session_name_of,
-    with_ids,
-)
+from ledger.importers.base import Conversation, ConversationReader, Importer, session_name_of, with_ids
+from ledger.importers.parts.documents import Document, documents, each_document
 
 __all__ = [
     "IMPORTERS",

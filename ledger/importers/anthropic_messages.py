@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ledger.importers import openai_chat
-from ledger.importers.base import ConversationReader, Document, Importer
+from ledger.importers.base import ConversationReader, Importer
+from ledger.importers.parts.documents import Document
 
 FORMAT: Final = "anthropic"
 

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
-from ledger.importers.base import ConversationReader, Document, Importer, conversation, shaped, text_of, with_leftovers
+from ledger.importers.base import ConversationReader, Importer, conversation, shaped, text_of, with_leftovers
+from ledger.importers.parts.documents import Document
 
 FORMAT: Final = "bfcl-memory"
 

@@ -14,9 +14,10 @@ from typing import Any, Final
 import msgspec
 
 from ledger.events import JsonObject
-from ledger.importers.base import ConversationReader, Document, Importer, session_name, shaped, steps, text_of
-from ledger.importers.claude_lines import entries_of, is_prompt, is_summary, message_id_of
-from ledger.importers.steps import Rewound, Summarized, WindowChange
+from ledger.importers.base import ConversationReader, Importer, session_name, shaped, steps, text_of
+from ledger.importers.parts.claude_lines import entries_of, is_prompt, is_summary, message_id_of
+from ledger.importers.parts.documents import Document
+from ledger.importers.parts.steps import Rewound, Summarized, WindowChange
 
 FORMAT: Final = "claude-code"
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)

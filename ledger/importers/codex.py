@@ -6,17 +6,10 @@ from typing import Any, Final
 
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
-from ledger.importers.base import (
-    ConversationReader,
-    Document,
-    Importer,
-    conversation,
-    moment,
-    shaped,
-    with_leftovers,
-)
-from ledger.importers.response_items import item_entry, item_text
-from ledger.importers.steps import Summarized, WindowChange, hidden
+from ledger.importers.base import ConversationReader, Importer, conversation, moment, shaped, with_leftovers
+from ledger.importers.parts.documents import Document
+from ledger.importers.parts.response_items import item_entry, item_text
+from ledger.importers.parts.steps import Summarized, WindowChange, hidden
 
 FORMAT: Final = "codex"
 _LINE: Final = {"timestamp", "type", "payload"}

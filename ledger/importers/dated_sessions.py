@@ -23,13 +23,13 @@ from ledger.events import JsonObject
 from ledger.importers.base import (
     EMPTY,
     ConversationReader,
-    Document,
     Importer,
     conversation,
     moment,
     session_name,
     with_leftovers,
 )
+from ledger.importers.parts.documents import Document
 
 FORMAT: Final = "dated-sessions"
 _KNOWN: Final = {"id", "speaker", "role", "text", "caption", "date"}

@@ -7,18 +7,9 @@ from typing import Any, Final
 from ledger.canonical import canonical_json
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
-from ledger.importers.base import (
-    EMPTY,
-    ConversationReader,
-    Document,
-    Importer,
-    are_several,
-    conversation,
-    moment,
-    shaped,
-    with_leftovers,
-)
-from ledger.importers.steps import Rewound, WindowChange, hidden
+from ledger.importers.base import EMPTY, ConversationReader, Importer, conversation, moment, shaped, with_leftovers
+from ledger.importers.parts.documents import Document, are_several
+from ledger.importers.parts.steps import Rewound, WindowChange, hidden
 from ledger.names import is_entry_id
 
 FORMAT: Final = "gemini-cli"

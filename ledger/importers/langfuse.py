@@ -5,10 +5,11 @@ from typing import Any, Final
 
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
-from ledger.importers.base import ConversationReader, Document, Importer, moment, session_name, shaped
-from ledger.importers.call_histories import conversations_of
-from ledger.importers.reported_calls import ReportedCall, read_call
-from ledger.importers.run_messages import beside_messages, messages_in, part_entries, record_of
+from ledger.importers.base import ConversationReader, Importer, moment, session_name, shaped
+from ledger.importers.parts.call_histories import conversations_of
+from ledger.importers.parts.documents import Document
+from ledger.importers.parts.reported_calls import ReportedCall, read_call
+from ledger.importers.parts.run_messages import beside_messages, messages_in, part_entries, record_of
 
 FORMAT: Final = "langfuse"
 _TYPES: Final = frozenset(

@@ -9,9 +9,7 @@ from ledger.events import JsonObject
 from ledger.importers.base import (
     EMPTY,
     ConversationReader,
-    Document,
     Importer,
-    are_several,
     arguments_of,
     conversation,
     moment,
@@ -19,8 +17,9 @@ from ledger.importers.base import (
     text_of,
     with_leftovers,
 )
-from ledger.importers.blocks import block_message_entries, has_blocks
-from ledger.importers.response_items import is_item
+from ledger.importers.parts.blocks import block_message_entries, has_blocks
+from ledger.importers.parts.documents import Document, are_several
+from ledger.importers.parts.response_items import is_item
 
 FORMAT: Final = "openai-chat"
 _LISTS: Final = ("messages", "traj", "trajectory", "conversation")

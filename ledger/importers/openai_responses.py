@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
-from ledger.importers.base import ConversationReader, Document, Importer, conversation, moment, shaped
-from ledger.importers.response_items import is_item, item_entry
+from ledger.importers.base import ConversationReader, Importer, conversation, moment, shaped
+from ledger.importers.parts.documents import Document
+from ledger.importers.parts.response_items import is_item, item_entry
 
 FORMAT: Final = "openai-responses"
 _OF_RESPONSE: Final = {"data", "input", "output", "instructions"}

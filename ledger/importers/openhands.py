@@ -9,7 +9,6 @@ from ledger.events import JsonObject
 from ledger.importers.base import (
     EMPTY,
     ConversationReader,
-    Document,
     Importer,
     conversation,
     moment,
@@ -17,6 +16,7 @@ from ledger.importers.base import (
     text_of,
     with_leftovers,
 )
+from ledger.importers.parts.documents import Document
 
 FORMAT: Final = "openhands"
 _KNOWN: Final = {"id", "timestamp", "source", "cause"}

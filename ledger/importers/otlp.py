@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ledger.errors import ImportRefused
-from ledger.importers.base import ConversationReader, Document, Importer
-from ledger.importers.call_histories import conversations_of
-from ledger.importers.otlp_records import is_otlp, records_of
-from ledger.importers.reported_calls import calls_of
+from ledger.importers.base import ConversationReader, Importer
+from ledger.importers.parts.call_histories import conversations_of
+from ledger.importers.parts.documents import Document
+from ledger.importers.parts.otlp_records import is_otlp, records_of
+from ledger.importers.parts.reported_calls import calls_of
 
 FORMAT: Final = "otlp"
 _NOTHING: Final = (

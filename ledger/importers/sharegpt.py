@@ -9,14 +9,13 @@ from ledger.events import JsonObject
 from ledger.importers.base import (
     EMPTY,
     ConversationReader,
-    Document,
     Importer,
-    are_several,
     arguments_of,
     conversation,
     shaped,
     with_leftovers,
 )
+from ledger.importers.parts.documents import Document, are_several
 
 FORMAT: Final = "sharegpt"
 _ROLES: Final = {

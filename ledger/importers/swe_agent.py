@@ -6,16 +6,9 @@ from typing import Any, Final
 
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
-from ledger.importers.base import (
-    ConversationReader,
-    Document,
-    Importer,
-    are_several,
-    conversation,
-    shaped,
-    with_leftovers,
-)
+from ledger.importers.base import ConversationReader, Importer, conversation, shaped, with_leftovers
 from ledger.importers.openai_chat import message_entries
+from ledger.importers.parts.documents import Document, are_several
 
 FORMAT: Final = "swe-agent"
 _MARKS: Final = {"agent", "message_type", "thought", "action"}

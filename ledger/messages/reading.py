@@ -5,9 +5,9 @@ from typing import Any, TypeAlias
 
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
-from ledger.importers.blocks import assistant_entries, has_blocks, user_entries
 from ledger.importers.openai_chat import message_entries
-from ledger.importers.response_items import is_item
+from ledger.importers.parts.blocks import assistant_entries, has_blocks, user_entries
+from ledger.importers.parts.response_items import is_item
 from ledger.messages.attachments import taken_out
 from ledger.messages.beside_text import CONTENT, ITEM, REASONING, THINKING, THINKING_TYPES, item_draft
 

@@ -10,7 +10,7 @@ from fastapi import Request
 from starlette.responses import Response
 
 from ledger.errors import ImportRefused, InvalidInput
-from ledger.importers.otlp_records import KINDS, TelemetryRecord, records_of
+from ledger.importers.parts.otlp_records import KINDS, TelemetryRecord, records_of
 from ledger.server.strict_body import media_type_of, raw_body
 from ledger.strict_json import JsonLimits, parse
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ledger.events import CompactionCompleted, EntryAdded, EntryRemoved
-from ledger.importers.steps import Rewound, Summarized
+from ledger.importers.parts.steps import Rewound, Summarized
 from ledger.ports import Count
 from ledger.session.commands import IMPORTED
 from ledger.session.state import SessionState

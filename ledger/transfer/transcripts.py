@@ -14,7 +14,7 @@ from ledger.events import EntryAdded, Event, ForkedFrom, ImportedFrom
 from ledger.ids import Stream
 from ledger.importers import Conversation, ConversationReader, TranscriptFile
 from ledger.importers.base import is_imported
-from ledger.importers.steps import Batch, Rewound, Summarized, WindowChange, batches_of, is_hidden, line_type_of
+from ledger.importers.parts.steps import Batch, Rewound, Summarized, WindowChange, batches_of, is_hidden, line_type_of
 from ledger.names import named_stream
 from ledger.ports import AppendRequest, Clock, Store
 from ledger.session.commands import OpenSession

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ledger.importers import Conversation, TranscriptFile, documents, read
-from ledger.importers.steps import Rewound, Summarized, batches_of, is_hidden, line_type_of
+from ledger.importers.parts.steps import Rewound, Summarized, batches_of, is_hidden, line_type_of
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from projections.summaries import Summary

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ledger.importers import IMPORTERS, documents, read
-from ledger.importers.steps import HIDDEN, Batch
+from ledger.importers.parts.steps import HIDDEN, Batch
 from ledger.limits import METADATA_BYTES
 from ledger.ports import Store
 from ledger.session.drafts import EntryDraft

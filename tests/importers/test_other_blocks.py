@@ -3,7 +3,7 @@
 import json
 
 from ledger.importers import documents, read
-from ledger.importers.steps import is_hidden
+from ledger.importers.parts.steps import is_hidden
 
 MESSAGES = [
     {"role": "user", "content": "hello"},

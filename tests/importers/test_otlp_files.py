@@ -9,7 +9,7 @@ import pytest
 from ledger.cli.import_export import import_one
 from ledger.errors import ImportRefused
 from ledger.importers import IMPORTERS, documents, read
-from ledger.importers.steps import is_hidden, line_type_of
+from ledger.importers.parts.steps import is_hidden, line_type_of
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.importer_samples import SAMPLES

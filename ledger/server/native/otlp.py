@@ -14,8 +14,8 @@ from starlette.responses import Response
 from ledger.application.handle import NamespaceHandle
 from ledger.application.recorded_calls import record_call
 from ledger.errors import InvalidInput, NotPermitted
-from ledger.importers.call_groups import combined, groups_of
-from ledger.importers.reported_calls import ReportedCall, calls_of
+from ledger.importers.parts.call_groups import combined, groups_of
+from ledger.importers.parts.reported_calls import ReportedCall, calls_of
 from ledger.server.callers import WriteCaller
 from ledger.server.dependencies import HandleOf, ServiceOf
 from ledger.server.otlp_bodies import OtlpSignal, otlp_answer, read_otlp

@@ -12,10 +12,10 @@ from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.base import arguments_of, session_name
-from ledger.importers.message_parts import PartEntry, entries_of_messages
-from ledger.importers.otlp_records import TelemetryRecord
-from ledger.importers.prefix import chained_ids
-from ledger.importers.steps import hidden
+from ledger.importers.parts.message_parts import PartEntry, entries_of_messages
+from ledger.importers.parts.otlp_records import TelemetryRecord
+from ledger.importers.parts.prefix import chained_ids
+from ledger.importers.parts.steps import hidden
 from ledger.strict_json import TRANSCRIPT, parse
 
 _INSTRUCTIONS: Final = "gen_ai.system_instructions"

@@ -5,10 +5,10 @@ from hashlib import sha256
 from typing import Any, Final
 
 from ledger.events import JsonObject
-from ledger.importers.blocks import block_message_entries, has_blocks
-from ledger.importers.message_parts import PartEntry
 from ledger.importers.openai_chat import message_entries
-from ledger.importers.steps import HIDDEN, hidden
+from ledger.importers.parts.blocks import block_message_entries, has_blocks
+from ledger.importers.parts.message_parts import PartEntry
+from ledger.importers.parts.steps import HIDDEN, hidden
 from ledger.names import is_entry_id
 
 #: The role of a message of LangChain, by the beginning of its class or by its type.

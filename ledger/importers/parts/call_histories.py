@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from ledger.events import JsonObject
 from ledger.importers.base import ConversationReader, conversation
-from ledger.importers.prefix import branch_name, place, shared_entries
-from ledger.importers.reported_calls import ReportedCall, kept_whole
-from ledger.importers.steps import hidden
+from ledger.importers.parts.prefix import branch_name, place, shared_entries
+from ledger.importers.parts.reported_calls import ReportedCall, kept_whole
+from ledger.importers.parts.steps import hidden
 
 
 def conversations_of(format_: str, calls: Iterable[tuple[int, ReportedCall]]) -> Iterator[ConversationReader]:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from ledger.importers.reported_calls import ReportedCall
-from ledger.importers.steps import hidden
+from ledger.importers.parts.reported_calls import ReportedCall
+from ledger.importers.parts.steps import hidden
 
 
 def groups_of(calls: Iterable[ReportedCall]) -> list[list[ReportedCall]]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from ledger.canonical import canonical_json
 from ledger.events import JsonObject
 from ledger.importers.base import EMPTY, text_of, with_leftovers
-from ledger.importers.steps import hidden
+from ledger.importers.parts.steps import hidden
 from ledger.limits import CONTENT_BYTES
 
 _CUT: Final = CONTENT_BYTES // 8  # of a text that is too long to be content

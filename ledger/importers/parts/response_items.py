@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from ledger.events import JsonObject
 from ledger.importers.base import EMPTY, arguments_of, with_leftovers
-from ledger.importers.blocks import has_blocks
-from ledger.importers.steps import hidden
+from ledger.importers.parts.blocks import has_blocks
+from ledger.importers.parts.steps import hidden
 
 _TEXTS: Final = {"input_text", "output_text", "text", "summary_text", "reasoning_text"}
 _ITEMS: Final = {"message", "reasoning", "item_reference", "compaction"}

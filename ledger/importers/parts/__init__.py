@@ -1,0 +1,1 @@
+"""What formats are made of, shared by importers: documents, messages of providers, calls, histories, steps."""
