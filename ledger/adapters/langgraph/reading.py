@@ -17,9 +17,8 @@ from ledger.adapters.langgraph.keys import (
     session_of,
     thread_of,
 )
+from ledger.adapters.langgraph.seen import BlobCache, Typed
 from ledger.adapters.langgraph.stored import (
-    BlobCache,
-    Typed,
     children,
     from_plain_or_packed,
     loaded,

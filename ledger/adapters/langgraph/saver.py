@@ -19,7 +19,7 @@ from langgraph.checkpoint.base import (
 from ledger.adapters.langgraph.reading import Reads
 from ledger.adapters.langgraph.recent import RecentWrites
 from ledger.adapters.langgraph.removing import Removals
-from ledger.adapters.langgraph.stored import BlobCache
+from ledger.adapters.langgraph.seen import BlobCache
 from ledger.adapters.langgraph.writing import Writes
 from ledger.adapters.opening import OpenedInBlocks, OpenedLedger
 from ledger.memory import MemoryLedger

@@ -8,21 +8,19 @@ Source: adapters LG-3, LG-4.
 
 import json
 from base64 import b64decode, b64encode, urlsafe_b64encode
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
 from langchain_core.messages import BaseMessage
 
+from ledger.adapters.langgraph.seen import BlobCache, Typed, mark_of
+
 INLINE_BYTES: Final = 256
 _BRANCHES: Final = 16
-_CACHED: Final = 20_000
 _NODE: Final = "node"
 _NAME_BYTES: Final = 20
 _NAME: Final = 27  # characters
-#: A serialized value: its type and bytes.
-Typed = tuple[str, bytes]
 
 
 def blob_bytes(typed: Typed) -> bytes:
@@ -36,29 +34,12 @@ def typed_of(blob: bytes) -> Typed:
     return kind.decode(), content
 
 
-class BlobCache:
-    """Blobs that this process has seen. A digest stands for the same bytes in every thread, so none is ever stale."""
-
-    def __init__(self) -> None:
-        self._blobs: OrderedDict[str, Typed] = OrderedDict()
-
-    def add(self, digest: str, typed: Typed) -> None:
-        """Remember a blob; the one least recently used is forgotten."""
-        self._blobs[digest] = typed
-        self._blobs.move_to_end(digest)
-        if len(self._blobs) > _CACHED:
-            self._blobs.popitem(last=False)
-
-    def get(self, digest: str) -> Typed | None:
-        """Return a blob; None if it is not in memory."""
-        return self._blobs.get(digest)
-
-
 class Stored:
     """References of one write, and the blobs that they need."""
 
-    def __init__(self, serde: Any, *, splits_messages: bool) -> None:
+    def __init__(self, serde: Any, seen: BlobCache, *, splits_messages: bool) -> None:
         self._serde = serde
+        self._seen = seen
         self._splits_messages = splits_messages
         self.blobs: dict[str, Typed] = {}
         #: Those of each list of messages, by the identity of its reference.
@@ -67,9 +48,9 @@ class Stored:
     def reference(self, value: Any) -> dict[str, Any]:
         """Return the reference of a value of a channel."""
         if self._splits_messages and is_messages(value):
-            digests = [self._blob(self._serde.dumps_typed(item)) for item in value]
-            reference = {"messages": self._tree(digests)}
-            self.digests[id(reference)] = [*map(_named, digests)]
+            named = [*map(self._message, value)]
+            reference = {"messages": self._tree([digest for digest, _ in named])}
+            self.digests[id(reference)] = [name for _, name in named]
             return reference
         if self._splits_messages and _has_messages(value):  # such as what a graph is called with
             return {"fields": {key: self.reference(item) for key, item in value.items()}}
@@ -77,6 +58,20 @@ class Stored:
         if len(typed[1]) <= INLINE_BYTES:
             return {"inline": packed(typed)}
         return {"blob": _named(self._blob(typed))}
+
+    def _message(self, message: BaseMessage) -> tuple[bytes, str]:
+        """Return the digest and the name of a message, which is serialized unless one with the same content was."""
+        mark = mark_of(message)
+        known = None if mark is None else self._seen.message(mark)
+        typed = None if known is None else self._seen.get(known[1])
+        if known is not None and typed is not None:
+            self.blobs[known[1]] = typed
+            return known
+        digest = self._blob(self._serde.dumps_typed(message))
+        named = digest, _named(digest)
+        if mark is not None:
+            self._seen.add_message(mark, named)
+        return named
 
     def _blob(self, typed: Typed) -> bytes:
         digest = sha256(blob_bytes(typed)).digest()[:_NAME_BYTES]

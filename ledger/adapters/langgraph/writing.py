@@ -17,9 +17,9 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from ledger.adapters.langgraph.keys import BLOBS, CHECKPOINTS, WRITES, checkpoint_key, session_of, writes_key
 from ledger.adapters.langgraph.reading import CheckpointPlace, Reads, config_of, names_in
 from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
+from ledger.adapters.langgraph.seen import Typed
 from ledger.adapters.langgraph.stored import (
     Stored,
-    Typed,
     blob_bytes,
     is_messages,
     message_digests,
@@ -85,7 +85,7 @@ class Writes:
             parent = None if place is None else await self._head(ledger, place)
         body: dict[str, Any] = dict(checkpoint)
         values: dict[str, Any] = body.pop("channel_values")
-        stored = Stored(self._serde, splits_messages=self._is_open)
+        stored = Stored(self._serde, self._reads.cache, splits_messages=self._is_open)
         before = parent.values if parent else {}
         references: dict[str, Any] = {}
         for channel, number in {**checkpoint["channel_versions"], **new_versions}.items():
@@ -147,7 +147,7 @@ class Writes:
         """Store what a task wrote."""
         thread_id, namespace = names_in(config)
         checkpoint_id = config["configurable"]["checkpoint_id"]
-        stored = Stored(self._serde, splits_messages=self._is_open)
+        stored = Stored(self._serde, self._reads.cache, splits_messages=self._is_open)
         written = [
             [WRITES_IDX_MAP.get(channel, at), channel, stored.reference(value)]
             for at, (channel, value) in enumerate(writes)

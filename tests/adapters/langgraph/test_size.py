@@ -10,6 +10,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from ledger.adapters.langgraph import LedgerSaver, stored
 from ledger.adapters.langgraph.keys import BLOBS
 from ledger.adapters.langgraph.recent import RecentWrites
+from ledger.adapters.langgraph.seen import BlobCache
 from ledger.adapters.langgraph.stored import Stored
 from ledger.events import KeptSet
 from ledger.memory import MemoryLedger
@@ -96,7 +97,7 @@ def nodes_of_one_more(length: int) -> int:
     """Return the bytes of the nodes that a list needs which had so many messages, and got one more."""
     serde = LedgerSaver(ledger_over(InMemoryStore())).serde
     messages = [HumanMessage(TEXT, id=str(at)) for at in range(length + 1)]
-    before, after = (Stored(serde, splits_messages=True) for _ in range(2))
+    before, after = (Stored(serde, BlobCache(), splits_messages=True) for _ in range(2))
     before.reference(messages[:-1])
     reference = after.reference(messages)
     new = [typed for name, typed in after.blobs.items() if name not in before.blobs and typed[0] == "node"]
