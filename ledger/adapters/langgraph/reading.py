@@ -153,7 +153,7 @@ class Reads:
                 **from_plain_or_packed(self.serde, place.stored["checkpoint"]),
             }
             checkpoint["channel_values"] = {
-                channel: loaded(self.serde, reference, blobs) for channel, reference in values.items()
+                channel: loaded(self.serde, reference, blobs, self.cache) for channel, reference in values.items()
             }
             parent = place.stored["parent"]
             found.append(
@@ -163,7 +163,8 @@ class Reads:
                     metadata=from_plain_or_packed(self.serde, place.stored["metadata"]),
                     parent_config=config_of(place.thread_id, place.namespace, parent) if parent else None,
                     pending_writes=[
-                        (task, channel, loaded(self.serde, reference, blobs)) for task, channel, _, reference in written
+                        (task, channel, loaded(self.serde, reference, blobs, self.cache))
+                        for task, channel, _, reference in written
                     ],
                 )
             )

@@ -3,11 +3,13 @@
 import pickle
 from collections import OrderedDict
 from hashlib import sha256
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from langchain_core.messages import BaseMessage
 
 _MOST: Final = 20_000
+_MOST_PICKLED: Final = 16 * 1024  # bytes
+_PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 #: A serialized value: its type and bytes.
 Typed = tuple[str, bytes]
 #: The class of a message, and a digest of all that it holds.
@@ -26,6 +28,7 @@ class BlobCache:
     def __init__(self) -> None:
         self._blobs: OrderedDict[str, Typed] = OrderedDict()
         self._messages: OrderedDict[Mark, tuple[bytes, str]] = OrderedDict()
+        self._pickled: OrderedDict[str, bytes] = OrderedDict()
 
     def add(self, name: str, typed: Typed) -> None:
         """Remember a blob; the one least recently used is forgotten."""
@@ -46,18 +49,51 @@ class BlobCache:
         """Return the digest and the name of the blob of the message with this mark; None if they are not in memory."""
         return self._messages.get(mark)
 
+    def loaded(self, serde: Any, name: str, typed: Typed) -> Any:
+        """Return the message of a blob: a new object each time, for the caller may change it.
+
+        One that was read before is unpickled from this process's memory, in a third of the time of *serde*.
+        """
+        pickled = self._pickled.get(name)
+        if pickled is not None:
+            return pickle.loads(pickled)  # noqa: S301 - this process pickled it, from a message of plain values
+        message = serde.loads_typed(typed)
+        if len(typed[1]) <= _MOST_PICKLED and _is_plain_message(message):
+            _add(self._pickled, name, pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+        return message
+
 
 def mark_of(message: BaseMessage) -> Mark | None:
     """Return what tells *message* from each other one, in a third of the time of serializing it.
 
     None if it holds something that cannot be pickled. Pickling, unlike JSON or a comparison, tells 1 from 1.0 and True,
-    and a tuple from a list. Nothing is ever unpickled.
+    and a tuple from a list.
     """
     try:
         content = pickle.dumps((message.__dict__, message.__pydantic_extra__), pickle.HIGHEST_PROTOCOL)
     except Exception:  # noqa: BLE001 - whatever a program's own object raises
         return None
     return type(message), sha256(content).digest()
+
+
+def _is_plain_message(message: object) -> bool:
+    """Tell whether pickling *message* loses nothing: a message of LangChain with nothing but values of JSON."""
+    return (
+        isinstance(message, BaseMessage)
+        and type(message).__module__.startswith("langchain_core.messages.")
+        and not message.__pydantic_private__
+        and _is_plain(message.__dict__)
+        and _is_plain(message.__pydantic_extra__)
+    )
+
+
+def _is_plain(value: object) -> bool:
+    kind = type(value)
+    if kind in _PLAIN:
+        return True
+    if kind is dict:
+        return all(type(key) is str and _is_plain(item) for key, item in value.items())  # type: ignore[attr-defined]
+    return kind is list and all(map(_is_plain, value))  # type: ignore[call-overload]
 
 
 def _add(known: OrderedDict[K, V], key: K, value: V) -> None:

@@ -9,6 +9,7 @@ Source: adapters LG-3, LG-4.
 import json
 from base64 import b64decode, b64encode, urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
@@ -105,9 +106,10 @@ def _has_messages(value: Any) -> bool:
     )
 
 
-def children(typed: Typed) -> list[str]:
+@lru_cache(maxsize=4_096)
+def children(typed: Typed) -> tuple[str, ...]:
     """Return the digests in a node of a tree."""
-    return [_named(typed[1][at : at + _NAME_BYTES]) for at in range(0, len(typed[1]), _NAME_BYTES)]
+    return tuple(_named(typed[1][at : at + _NAME_BYTES]) for at in range(0, len(typed[1]), _NAME_BYTES))
 
 
 def wanted(references: Iterable[Mapping[str, Any] | None]) -> list[tuple[str, int]]:
@@ -125,12 +127,12 @@ def wanted(references: Iterable[Mapping[str, Any] | None]) -> list[tuple[str, in
     return found
 
 
-def loaded(serde: Any, reference: Mapping[str, Any], blobs: Mapping[str, Typed]) -> Any:
+def loaded(serde: Any, reference: Mapping[str, Any], blobs: Mapping[str, Typed], seen: BlobCache) -> Any:
     """Return the value of a reference."""
     if "fields" in reference:
-        return {key: loaded(serde, item, blobs) for key, item in reference["fields"].items()}
+        return {key: loaded(serde, item, blobs, seen) for key, item in reference["fields"].items()}
     if "messages" in reference:
-        return [serde.loads_typed(blobs[digest]) for digest in message_digests(reference, blobs)]
+        return [seen.loaded(serde, name, blobs[name]) for name in message_digests(reference, blobs)]
     typed = blobs[reference["blob"]] if "blob" in reference else unpacked(reference["inline"])
     return serde.loads_typed(typed)
 

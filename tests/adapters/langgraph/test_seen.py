@@ -1,4 +1,4 @@
-"""A step serializes new messages, and those that it changed in place, but no others. Source: adapters LG-13."""
+"""Messages that did not change are neither serialized nor parsed again, and one that did is. Source: adapters LG-13."""
 
 import random
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import BaseModel
 
 from ledger.adapters.langgraph import LedgerSaver, stored
-from ledger.adapters.langgraph.seen import mark_of
+from ledger.adapters.langgraph.seen import BlobCache, mark_of
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.ledgers import ledger_over
 
@@ -122,3 +122,43 @@ async def test_a_message_that_cannot_be_pickled_is_stored_too() -> None:
     found = await saver.aget_tuple(await put(saver, config, [message, AIMessage("y", id="2")]))
     assert found is not None
     assert [each.content for each in found.checkpoint["channel_values"]["messages"]] == ["x", "y"]
+
+
+MESSAGES: list[BaseMessage] = [
+    HumanMessage("plain", id="1"),
+    HumanMessage([{"type": "text", "text": "parts"}], additional_kwargs={"deep": {"items": [1, 2.5, None]}}, id="2"),
+    AIMessage("", tool_calls=[{"name": "f", "args": {"a": [1]}, "id": "c"}], id="3", usage_metadata=None),
+    ToolMessage("x", tool_call_id="c", id="4", artifact=(1, {2})),
+    ToolMessage("x" * 20_000, tool_call_id="c", id="5", status="error"),
+    AIMessage("extra", id="6", unknown_field={"kept": True}),
+]
+
+
+async def _reads(saver: LedgerSaver, config: Any, count: int) -> list[list[BaseMessage]]:
+    found = [await saver.aget_tuple(config) for _ in range(count)]
+    return [each.checkpoint["channel_values"]["messages"] for each in found if each is not None]
+
+
+async def test_each_read_returns_new_messages_that_are_equal__LG_13() -> None:
+    serde = JsonPlusSerializer()
+    saver = LedgerSaver(ledger_over(InMemoryStore()))
+    config = await put(saver, THREAD, MESSAGES)
+    wanted = [serde.loads_typed(serde.dumps_typed(message)) for message in MESSAGES]
+    first, second, third = await _reads(saver, config, 3)
+    for found in (first, second, third):
+        assert found == wanted
+        assert [vars(message) for message in found] == [vars(message) for message in wanted]
+        assert [serde.dumps_typed(each) for each in found] == [serde.dumps_typed(each) for each in wanted]
+    first[1].additional_kwargs["deep"]["items"].append("changed")
+    second[2].tool_calls[0]["args"]["a"].append("changed")  # type: ignore[attr-defined]  # an answer
+    assert await _reads(saver, config, 2) == [wanted, wanted]
+
+
+async def test_a_cache_of_the_messages_themselves_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control."""
+    kept: dict[str, Any] = {}
+    monkeypatch.setattr(
+        BlobCache, "loaded", lambda _, serde, name, typed: kept.setdefault(name, serde.loads_typed(typed))
+    )
+    with pytest.raises(AssertionError):
+        await test_each_read_returns_new_messages_that_are_equal__LG_13()
