@@ -34,6 +34,7 @@ from ledger.server.native import (
     transfer,
     trying,
     verify_stream,
+    writes,
 )
 from ledger.server.native import entries as native_entries
 from ledger.server.native import events as native_events
@@ -245,6 +246,9 @@ WRAPPERS: Final = {
     transfer.ImportedShape,
     audit.HeadShape,
     me.MeShape,
+    kept.KeptPageShape,
+    entries.TranscriptShape,
+    writes.WritesShape,
     me.PageRights,
     presets.PresetShape,
     presets.PresetsShape,
