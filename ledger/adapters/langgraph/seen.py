@@ -13,7 +13,7 @@ _PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 #: A serialized value: its type and bytes.
 Typed = tuple[str, bytes]
 #: The class of a message, and a digest of all that it holds.
-Mark = tuple[type, bytes]
+MessageMark = tuple[type, bytes]
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -27,8 +27,8 @@ class BlobCache:
 
     def __init__(self) -> None:
         self._blobs: OrderedDict[str, Typed] = OrderedDict()
-        self._messages: OrderedDict[Mark, tuple[bytes, str]] = OrderedDict()
-        self._pickled: OrderedDict[str, bytes] = OrderedDict()
+        self._messages: OrderedDict[MessageMark, tuple[bytes, str]] = OrderedDict()
+        self._pickled: OrderedDict[str, tuple[type[BaseMessage], bytes]] = OrderedDict()
 
     def add(self, name: str, typed: Typed) -> None:
         """Remember a blob; the one least recently used is forgotten."""
@@ -41,11 +41,11 @@ class BlobCache:
             self._blobs.move_to_end(name)
         return found
 
-    def add_message(self, mark: Mark, named: tuple[bytes, str]) -> None:
+    def add_message(self, mark: MessageMark, named: tuple[bytes, str]) -> None:
         """Remember the digest and the name of the blob of the message with this mark."""
         _add(self._messages, mark, named)
 
-    def message(self, mark: Mark) -> tuple[bytes, str] | None:
+    def message(self, mark: MessageMark) -> tuple[bytes, str] | None:
         """Return the digest and the name of the blob of the message with this mark; None if they are not in memory."""
         return self._messages.get(mark)
 
@@ -54,16 +54,20 @@ class BlobCache:
 
         One that was read before is unpickled from this process's memory, in a third of the time of *serde*.
         """
-        pickled = self._pickled.get(name)
-        if pickled is not None:
-            return pickle.loads(pickled)  # noqa: S301 - this process pickled it, from a message of plain values
+        known = self._pickled.get(name)
+        if known is not None:
+            kind, pickled = known
+            message = kind.__new__(kind)
+            message.__setstate__(pickle.loads(pickled))  # noqa: S301 - this process pickled it, from plain values
+            return message
         message = serde.loads_typed(typed)
         if len(typed[1]) <= _MOST_PICKLED and _is_plain_message(message):
-            _add(self._pickled, name, pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+            state = pickle.dumps(message.__getstate__(), pickle.HIGHEST_PROTOCOL)
+            _add(self._pickled, name, (type(message), state))
         return message
 
 
-def mark_of(message: BaseMessage) -> Mark | None:
+def mark_of(message: BaseMessage) -> MessageMark | None:
     """Return what tells *message* from each other one, in a third of the time of serializing it.
 
     None if it holds something that cannot be pickled. Pickling, unlike JSON or a comparison, tells 1 from 1.0 and True,
