@@ -181,18 +181,19 @@ class Reads:
         found: dict[str, Typed] = {}
         level = wanted(references)
         while level:
-            missing = sorted({digest for digest, _ in level if self.cache.get(digest) is None})
+            cached = {digest: self.cache.get(digest) for digest, _ in level if digest not in found}
+            found |= {digest: typed for digest, typed in cached.items() if typed is not None}
+            missing = sorted(digest for digest, typed in cached.items() if typed is None)
             if missing:
                 stored = await ledger.get_kept_values(session_of(thread_id), BLOBS, missing)
                 for digest, value in stored.items():
-                    self.cache.add(digest, typed_of(value.value))
                     found[digest] = typed_of(value.value)
+                    self.cache.add(digest, found[digest])
             following: list[tuple[str, int]] = []
             for digest, depth in level:
-                typed = found.get(digest) or self.cache.get(digest)
+                typed = found.get(digest)
                 if typed is None:
                     raise LogCorrupted(f"thread {thread_id} lacks a stored value; run `memory-ledger verify`")
-                found[digest] = typed
                 if depth:
                     following += [(child, depth - 1) for child in children(typed)]
             level = following

@@ -3,11 +3,12 @@
 import pickle
 from collections import OrderedDict
 from hashlib import sha256
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from langchain_core.messages import BaseMessage
 
-_MOST: Final = 20_000
+_MOST_BYTES: Final = 64 * 1024 * 1024  # of each kind
+_ITEM_BYTES: Final = 200  # beside a value
 _MOST_PICKLED: Final = 16 * 1024  # bytes
 _PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 #: A serialized value: its type and bytes.
@@ -18,6 +19,32 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
+class LastUsed(Generic[K, V]):
+    """What was used last, as much as fits into some bytes."""
+
+    def __init__(self) -> None:
+        self._items: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: K) -> V | None:
+        """Return what was added under *key*; None if it is not in memory."""
+        found = self._items.get(key)
+        if found is None:
+            return None
+        self._items.move_to_end(key)
+        return found[0]
+
+    def add(self, key: K, value: V, size: int) -> None:
+        """Keep a value with that many bytes, unless it alone is too large."""
+        size += _ITEM_BYTES
+        if size > _MOST_BYTES:
+            return
+        self._bytes += size - self._items.pop(key, (value, 0))[1]
+        self._items[key] = value, size
+        while self._bytes > _MOST_BYTES:
+            self._bytes -= self._items.popitem(last=False)[1][1]
+
+
 class BlobCache:
     """Blobs by name, and the digests and names of messages by what these hold.
 
@@ -26,24 +53,21 @@ class BlobCache:
     """
 
     def __init__(self) -> None:
-        self._blobs: OrderedDict[str, Typed] = OrderedDict()
-        self._messages: OrderedDict[MessageMark, tuple[bytes, str]] = OrderedDict()
-        self._pickled: OrderedDict[str, tuple[type[BaseMessage], bytes]] = OrderedDict()
+        self._blobs: LastUsed[str, Typed] = LastUsed()
+        self._messages: LastUsed[MessageMark, tuple[bytes, str]] = LastUsed()
+        self._pickled: LastUsed[str, tuple[type[BaseMessage], bytes]] = LastUsed()
 
     def add(self, name: str, typed: Typed) -> None:
-        """Remember a blob; the one least recently used is forgotten."""
-        _add(self._blobs, name, typed)
+        """Remember a blob; those least recently used are forgotten."""
+        self._blobs.add(name, typed, len(typed[1]))
 
     def get(self, name: str) -> Typed | None:
         """Return a blob; None if it is not in memory."""
-        found = self._blobs.get(name)
-        if found is not None:
-            self._blobs.move_to_end(name)
-        return found
+        return self._blobs.get(name)
 
     def add_message(self, mark: MessageMark, named: tuple[bytes, str]) -> None:
         """Remember the digest and the name of the blob of the message with this mark."""
-        _add(self._messages, mark, named)
+        self._messages.add(mark, named, 0)
 
     def message(self, mark: MessageMark) -> tuple[bytes, str] | None:
         """Return the digest and the name of the blob of the message with this mark; None if they are not in memory."""
@@ -63,7 +87,7 @@ class BlobCache:
         message = serde.loads_typed(typed)
         if len(typed[1]) <= _MOST_PICKLED and _is_plain_message(message):
             state = pickle.dumps(message.__getstate__(), pickle.HIGHEST_PROTOCOL)
-            _add(self._pickled, name, (type(message), state))
+            self._pickled.add(name, (type(message), state), len(state))
         return message
 
 
@@ -98,10 +122,3 @@ def _is_plain(value: object) -> bool:
     if kind is dict:
         return all(type(key) is str and _is_plain(item) for key, item in value.items())  # type: ignore[attr-defined]
     return kind is list and all(map(_is_plain, value))  # type: ignore[call-overload]
-
-
-def _add(known: OrderedDict[K, V], key: K, value: V) -> None:
-    known[key] = value
-    known.move_to_end(key)
-    if len(known) > _MOST:
-        known.popitem(last=False)

@@ -11,7 +11,7 @@ from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import BaseModel
 
-from ledger.adapters.langgraph import LedgerSaver, stored
+from ledger.adapters.langgraph import LedgerSaver, seen, stored
 from ledger.adapters.langgraph.seen import BlobCache, mark_of
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.ledgers import ledger_over
@@ -162,3 +162,28 @@ async def test_a_cache_of_the_messages_themselves_would_be_noticed(monkeypatch: 
     )
     with pytest.raises(AssertionError):
         await test_each_read_returns_new_messages_that_are_equal__LG_13()
+
+
+async def test_a_thread_that_does_not_fit_into_memory_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seen, "_MOST_BYTES", 4_000)
+    ledger = ledger_over(InMemoryStore())
+    writer = LedgerSaver(ledger)
+    messages: list[BaseMessage] = [HumanMessage(f"message {at}", id=str(at)) for at in range(60)]
+    first = await put(writer, THREAD, messages[:30])
+    assert await _reads(writer, first, 2) == [messages[:30]] * 2
+    second = await put(writer, first, messages)
+    for saver in (writer, LedgerSaver(ledger)):
+        for config, wanted in ((first, messages[:30]), (second, messages), (first, messages[:30])):
+            assert (await _reads(saver, config, 2)) == [wanted] * 2
+
+
+def test_the_cache_keeps_what_was_used_last_within_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seen, "_MOST_BYTES", 10_000)
+    cache = BlobCache()
+    for at in range(100):
+        cache.add(f"n{at}", ("msgpack", bytes(800)))
+        assert cache.get("n0") is not None, "it is used all the time"
+    assert [at for at in range(100) if cache.get(f"n{at}") is not None] == [0, *range(91, 100)]
+    cache.add("large", ("msgpack", bytes(10_000)))
+    assert cache.get("large") is None
+    assert cache.get("n99") is not None, "what cannot be kept displaces nothing"
