@@ -212,12 +212,14 @@ class Reads:
             place = await self.place(ledger, thread_id, namespace, parent)
             if place is None:
                 break
-            (found,) = await self.tuples(ledger, [place])
-            for write in reversed(found.pending_writes or []):
-                if write[1] in writes and write[1] not in seeds:
-                    writes[write[1]].append(write)
-            values = found.checkpoint["channel_values"]
-            seeds |= {channel: values[channel] for channel in writes if channel in values and channel not in seeds}
+            open_channels = writes.keys() - seeds.keys()
+            written = [each for each in await self._written(ledger, place) if each[1] in open_channels]
+            values = {channel: place.stored["values"].get(channel, (None, None))[1] for channel in open_channels}
+            blobs = await self.blobs(ledger, thread_id, [*values.values(), *(each[3] for each in written)])
+            for task, channel, _, reference in reversed(written):
+                writes[channel].append((task, channel, loaded(self.serde, reference, blobs, self.cache)))
+            stored = ((channel, reference) for channel, reference in values.items() if reference is not None)
+            seeds |= {channel: loaded(self.serde, reference, blobs, self.cache) for channel, reference in stored}
             parent = place.stored["parent"]
         return {
             channel: {"writes": writes[channel][::-1], **({"seed": seeds[channel]} if channel in seeds else {})}

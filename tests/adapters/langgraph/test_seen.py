@@ -187,3 +187,19 @@ def test_the_cache_keeps_what_was_used_last_within_its_bytes(monkeypatch: pytest
     cache.add("large", ("msgpack", bytes(10_000)))
     assert cache.get("large") is None
     assert cache.get("n99") is not None, "what cannot be kept displaces nothing"
+
+
+async def test_the_history_of_a_channel_loads_no_other_channel__LG_8(monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = ledger_over(InMemoryStore())
+    config = await put(LedgerSaver(ledger), THREAD, MESSAGES)
+    await LedgerSaver(ledger).aput_writes(config, [("log", "one"), ("messages", MESSAGES)], "task")
+    config = await put(LedgerSaver(ledger), config, MESSAGES)
+    parsed: list[str] = []
+    whole = BlobCache.loaded
+    monkeypatch.setattr(BlobCache, "loaded", lambda *given: parsed.append(given[2]) or whole(*given))  # type: ignore[func-returns-value]
+    found = await LedgerSaver(ledger).aget_delta_channel_history(config=config, channels=["log"])
+    assert found["log"]["writes"] == [("task", "log", "one")]
+    assert not parsed
+    both = await LedgerSaver(ledger).aget_delta_channel_history(config=config, channels=["log", "messages"])
+    assert [each.id for each in both["messages"]["seed"]] == [each.id for each in MESSAGES]
+    assert len(parsed) == 2 * len(MESSAGES), "control: the value, and what the task wrote"
