@@ -2,6 +2,8 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,7 +11,6 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from pydantic import BaseModel
 
 from ledger.adapters.langgraph import LedgerSaver, seen, stored
 from ledger.adapters.langgraph.seen import BlobCache, mark_of
@@ -111,17 +112,37 @@ def test_equal_values_of_other_types_are_told_apart() -> None:
     assert mark_of(HumanMessage("x")) != mark_of(AIMessage("x"))
 
 
-async def test_a_message_that_cannot_be_pickled_is_stored_too() -> None:
-    class Local(BaseModel):
-        size: int
+@dataclass
+class Measure:
+    """An object of a program that does not tell what it holds when it is pickled."""
 
-    message = ToolMessage("x", tool_call_id="c", id="1", artifact=Local(size=2))
-    assert mark_of(message) is None
-    saver = LedgerSaver(ledger_over(InMemoryStore()))
+    size: int
+
+    def __getstate__(self) -> None:
+        return None
+
+
+@pytest.mark.parametrize("hides", [True, False])
+async def test_an_object_of_a_program_is_stored_as_it_is_now(hides: bool) -> None:
+    artifact: Any = Measure(1) if hides else SimpleNamespace(size=1)
+    message = ToolMessage("x", tool_call_id="c", id="1", artifact={"measure": artifact if hides else vars(artifact)})
+    assert (mark_of(message) is None) == hides
+    serde = JsonPlusSerializer(allowed_msgpack_modules=[(Measure.__module__, Measure.__name__)])
+    saver = LedgerSaver(ledger_over(InMemoryStore()), serde=serde)
     config = await put(saver, THREAD, [message])
+    artifact.size = 2
     found = await saver.aget_tuple(await put(saver, config, [message, AIMessage("y", id="2")]))
     assert found is not None
-    assert [each.content for each in found.checkpoint["channel_values"]["messages"]] == ["x", "y"]
+    read = found.checkpoint["channel_values"]["messages"]
+    assert [serde.dumps_typed(read[0]), read[1].content] == [serde.dumps_typed(message), "y"]
+
+
+def test_only_messages_of_langchain_are_known_again() -> None:
+    class Own(HumanMessage):
+        """Its class may write what its fields do not tell."""
+
+    assert mark_of(Own("x")) is None
+    assert mark_of(HumanMessage("x")) is not None, "control"
 
 
 MESSAGES: list[BaseMessage] = [
