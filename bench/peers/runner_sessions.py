@@ -36,8 +36,10 @@ async def measure(urls: Any, quick: bool) -> dict[str, tuple[float, float | None
 
 
 async def _cold(urls: Any, engine: Any, rounds: int, each: int) -> float:
-    """Return the ratio for a session that this process has not read before: ours by a new ledger each time."""
+    """Return the ratio for a session that a running process has not read before: ours by a new ledger each time."""
     calls = [await MemoryLedger.connect(urls.ours) for _ in range(rounds * each + 1)]
+    for ledger in calls:  # connected, as the other is
+        await MemoryLedgerSession("another", ledger=ledger).get_items(20)
     ledgers = iter(calls)
 
     async def ours(ledger: MemoryLedger) -> None:

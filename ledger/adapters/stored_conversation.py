@@ -10,8 +10,7 @@ from ledger.adapters.any_loop_ledger import AnyLoopLedger
 from ledger.adapters.names import key_of, name_of
 from ledger.adapters.opening import OpenedLedger, repeated
 from ledger.application.entries import add_drafts
-from ledger.application.reading import partial_state
-from ledger.application.transcript import read_transcript
+from ledger.application.transcript import Transcript, transcript_of
 from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import JsonObject
@@ -19,7 +18,6 @@ from ledger.importers.parts.damaged import clean
 from ledger.memory import MemoryLedger
 from ledger.results import When
 from ledger.session.drafts import EntryDraft
-from ledger.session.state import SessionState
 from projections import config as memory_config
 from projections.entries import Entry
 
@@ -93,11 +91,11 @@ class StoredConversation:
         async def read(ledger: MemoryLedger) -> list[Entry]:
             handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
             try:
-                state = await partial_state(handle, self._name, {**self._when, "user_id": self._user_id})
+                found = await transcript_of(handle, self._name, {**self._when, "user_id": self._user_id}, last=last)
             except SessionNotFound:  # of a past session
-                state = SessionState()
-            self._version = state.version
-            return await read_transcript(handle, handle.stream(self._name, self._user_id), state, last=last)
+                found = Transcript([], 0)
+            self._version = found.version
+            return found.entries
 
         return read
 

@@ -175,6 +175,15 @@ class EventStore(Appender, Protocol):
         """Return the events at the versions in *wanted*, oldest first."""
         ...
 
+    async def read_newest(
+        self, stream: Stream, *, limit: int, until: int | None = None, without: Sequence[str] = ()
+    ) -> tuple[int, list[StoredEvent]]:
+        """Return the newest version, 0 if there is none, and the newest *limit* events, at least 1, oldest first.
+
+        Events of the types *without* are passed over; it looks at each of them that is newer than the oldest returned.
+        """
+        ...
+
     async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
         """Return, for each item id that exists, the versions of the events about it, ascending."""
         ...

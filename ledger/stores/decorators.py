@@ -46,6 +46,11 @@ class EventStoreDecorator:
     async def read_versions(self, stream: Stream, wanted: Ranges) -> list[StoredEvent]:
         return await self._events.read_versions(stream, wanted)
 
+    async def read_newest(
+        self, stream: Stream, *, limit: int, until: int | None = None, without: Sequence[str] = ()
+    ) -> tuple[int, list[StoredEvent]]:
+        return await self._events.read_newest(stream, limit=limit, until=until, without=without)
+
     async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
         return await self._events.find_items(stream, item_ids)
 

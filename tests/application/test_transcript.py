@@ -2,11 +2,22 @@
 
 import asyncio
 import random
+from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
+from ledger.application import transcript
 from ledger.application.entries import add_drafts
-from ledger.errors import EntryNotFound, InvalidInput, VersionConflict
+from ledger.errors import (
+    CompactionNotCompleted,
+    EntryNotFound,
+    InvalidInput,
+    NotEnoughEntries,
+    SessionNotFound,
+    VersionConflict,
+    VersionNotFound,
+)
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.results import ConfigLike
@@ -79,6 +90,103 @@ async def test_the_newest_entries_cost_the_same_in_any_history() -> None:
         costs.append((store.events_read, len(store.calls)))
     assert costs[0] == costs[1]
     assert costs[0][0] <= 40
+
+
+async def a_life(ledger: MemoryLedger, dice: random.Random, steps: int) -> None:
+    """Do all that can become of entries to session ``s``, a fork of ``origin``."""
+    session = "origin"
+    await ledger.add_user_message(session, "the first")
+    for number in range(steps):
+        if number == steps // 2:
+            await ledger.fork("origin", "s")
+            session = "s"
+        await ledger.settle()
+        match dice.randrange(14):
+            case 0 if dice.random() < 0.3:
+                await ledger.clear_session(session)
+            case 1 | 2:
+                await ledger.pop_entry(session)
+            case 3 | 4 if active := await ledger.get_active_entries(session):
+                await ledger.edit_entry(
+                    session, dice.choice(active).entry_id, f"edited {number} " + "and more of it " * 20
+                )
+            case 5 if active := await ledger.get_active_entries(session):
+                await ledger.remove_entry(session, dice.choice(active).entry_id)
+            case 6 | 7:
+                await ledger.keep(session, [{"space": "x", "key": f"key {number}", "value": b"value"}])
+            case 8:
+                with suppress(NotEnoughEntries, CompactionNotCompleted):
+                    await ledger.compress(session, force=True)
+            case _:
+                await ledger.add_user_message(session, f"m{number} " + "and more of it " * 20)
+
+
+async def differing(ledger: MemoryLedger, *, cold: Callable[[], MemoryLedger]) -> list[str]:
+    """Return where the newest entries that a new process reads are not the end of the transcript."""
+    newest = (await ledger.get_state("s")).version
+    found = []
+    for version in range(1, newest + 1):
+        whole = await ledger.get_transcript("s", version=version)
+        for last in (0, 1, 3, 10, 1_000):
+            asked = {} if version == newest else {"version": version}
+            if await cold().get_transcript("s", last=last, **asked) != (whole[-last:] if last else []):
+                found.append(f"{version=} {last=}")
+    return found
+
+
+async def test_a_new_process_reads_the_end_of_the_same_transcript__LF_11(
+    store: Store, namespace: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript, "_BESIDE_ENTRIES", 2)
+    ledger = ledger_over(store, namespace=namespace, config=SHORT)
+    await a_life(ledger, random.Random(seed), 60)
+
+    def cold() -> MemoryLedger:
+        return ledger_over(store, namespace=namespace)
+
+    assert await differing(ledger, cold=cold) == []
+
+
+async def test_a_read_that_misses_a_clear_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcript, "_BESIDE_ENTRIES", 2)
+    store = InMemoryStore()
+    ledger = ledger_over(store, config=SHORT)
+    await ledger.add_user_message("s", "before")
+    await ledger.clear_session("s")
+    await ledger.add_user_message("s", "after")
+    for number in range(9):
+        await ledger.keep("s", [{"space": "x", "key": f"key {number}", "value": b"value"}])
+    assert await differing(ledger, cold=lambda: ledger_over(store)) == []
+    monkeypatch.setattr(transcript, "_OTHERS", [*transcript._OTHERS, "session.cleared"])
+    assert await differing(ledger, cold=lambda: ledger_over(store))
+
+
+async def test_the_past_is_read_by_its_end_too(store: Store, namespace: str) -> None:
+    ledger = ledger_over(store, namespace=namespace)
+    await ledger.add_user_message("s", "one")
+    moment = (await ledger.get_state("s")).updated_at
+    with pytest.raises(VersionNotFound, match="versions 1 to 2"):
+        await ledger.get_transcript("s", last=3, version=9)
+    with pytest.raises(VersionNotFound):
+        await ledger.get_transcript("s", last=3, version=0)
+    with pytest.raises(VersionNotFound, match="at that moment"):
+        await ledger.get_transcript("s", last=3, at="2020-01-01T00:00:00Z")
+    with pytest.raises(SessionNotFound):
+        await ledger.get_transcript("nobody", last=3, version=1)
+    assert [entry.content for entry in await ledger.get_transcript("s", last=3, at=moment)] == ["one"]
+    assert await ledger_over(store, namespace=namespace).get_transcript("nobody", last=3) == []
+
+
+async def test_a_new_process_reads_the_newest_entries_in_one_call__LF_11() -> None:
+    store = InMemoryStore()
+    writer = ledger_over(store, config=SHORT)
+    for _ in range(3):
+        await writer.add_entries("s", [{"role": "user", "content": str(at)} for at in range(1_000)])
+        counting = CountingStore(store)
+        found = await ledger_over(counting).get_transcript("s", last=20)
+        assert [entry.content for entry in found] == [str(at) for at in range(980, 1_000)]
+        assert counting.calls == ["read_newest"]
+        assert counting.events_read <= 40
 
 
 async def test_concurrent_callers_pop_different_entries__LF_3(store: Store, namespace: str) -> None:

@@ -58,6 +58,20 @@ async def test_a_fork_reads_as_its_parents_history_and_its_own(store: Store, str
     assert {event.stream_id for event in parent} == {stream.stream_id}
 
 
+async def test_the_newest_events_reach_across_the_fork_point(store: Store, stream: Stream) -> None:
+    child = await a_fork(store, stream)
+    grandchild = named(stream, "fork of the fork")
+    await fork(store, child, 2, grandchild, an_event())
+    for of, length in ((child, 5), (grandchild, 3)):
+        whole = await store.events.read_stream(of)
+        for until in range(length + 1):
+            for limit in range(1, length + 2):
+                assert await store.events.read_newest(of, limit=limit, until=until) == (until, whole[:until][-limit:])
+        assert await store.events.read_newest(of, limit=2) == (length, whole[-2:])
+        assert await store.events.read_newest(of, limit=9) == (length, whole)
+        assert await store.events.read_newest(of, limit=9, without=["note.made"]) == (length, [])
+
+
 async def test_bounds_reach_across_the_fork_point(store: Store, stream: Stream) -> None:
     child = await a_fork(store, stream)
     assert await versions(store, child, after=1, until=4) == [2, 3, 4]

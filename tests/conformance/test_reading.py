@@ -37,9 +37,26 @@ async def test_after_excludes_its_bound_and_until_includes_it(store: Store, stre
     assert await versions(after=10) == await versions(after=99) == []
 
 
+async def test_the_newest_events_are_read_oldest_first(store: Store, stream: Stream) -> None:
+    await append(store, stream, *some_events(10))
+
+    async def versions(limit: int, until: int | None = None) -> list[int]:
+        newest, events = await store.events.read_newest(stream, limit=limit, until=until)
+        assert newest == min(10, 10 if until is None else until)
+        return [event.version for event in events]
+
+    assert await versions(3) == [8, 9, 10]
+    assert await versions(3, until=5) == [3, 4, 5]
+    assert await versions(3, until=2) == [1, 2]
+    assert await versions(30) == await versions(30, until=30) == list(range(1, 11))
+    assert await versions(3, until=0) == []
+
+
 async def test_an_unknown_stream_reads_as_empty(store: Store, stream: Stream) -> None:
     assert await store.events.read_stream(stream) == []
     assert await store.events.read_versions(stream, ((1, 5),)) == []
+    assert await store.events.read_newest(stream, limit=5) == (0, [])
+    assert await store.events.read_newest(stream, limit=5, until=3) == (0, [])
     assert await store.events.find_items(stream, ["a"]) == {}
     assert await store.events.find_types(stream, ["note.made"]) == []
     assert await store.events.find_newest(stream, "note.made") == 0

@@ -16,7 +16,7 @@ from ledger.ids import Stream
 from ledger.ports.snapshots import Snapshot
 from ledger.stores.postgres import Target, jobs
 from ledger.stores.postgres.connections import _PLAN_ONCE
-from ledger.stores.postgres.event_reader import _QUERIES
+from ledger.stores.postgres.stream_reader import _QUERIES
 from tests.postgres.conftest import opened
 from tests.support.databases import Server
 from tests.support.long_stream import BEGINNING, EVENTS, LONG, REQUEST, SHORT, STREAMS, fill
@@ -55,6 +55,8 @@ def reads(length: int) -> list[Read]:
         Read("read_stream", {"after": 0, "until": 2**62, "limit": 50}, {"events": 50}),
         Read("read_stream", {"after": length - 200, "until": 2**62, "limit": 2**62}, {"events": 200}),
         Read("read_versions", ends, {"events": 9}),
+        Read("read_newest", {"until": 2**62, "limit": 30, "without": []}, {"events": 31, "streams": 1}),
+        Read("read_newest", {"until": middle, "limit": 3, "without": ["x"]}, {"events": 4, "streams": 1}),
         Read("read_namespace", {"after": middle, "limit": 100, "most_bytes": 2**62}, {"events": 100}),
         Read("read_namespace", {"after": middle, "limit": 100, "most_bytes": 10}, {"events": 100}),
         Read("read_parts", {**parts, "each": 2**62, "limit": 2**62}, {"events": 14}),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from itertools import accumulate
+from itertools import accumulate, islice
 from uuid import UUID
 
 import msgspec
@@ -173,6 +173,13 @@ class InMemoryEventStore:
     async def read_versions(self, stream: Stream, wanted: Ranges) -> list[StoredEvent]:
         events = self._events(stream)
         return [event for first, last in wanted for event in events[first - 1 : last]]
+
+    async def read_newest(
+        self, stream: Stream, *, limit: int, until: int | None = None, without: Sequence[str] = ()
+    ) -> tuple[int, list[StoredEvent]]:
+        events = self._events(stream)[:until]
+        wanted = islice((event for event in reversed(events) if event.type not in without), limit)
+        return events[-1].version if events else 0, list(wanted)[::-1]
 
     async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
         wanted = set(item_ids)

@@ -21,7 +21,8 @@ from ledger.ports.records import (
 from ledger.stores.postgres import record_sources as sources
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
-from ledger.stores.postgres.event_reader import EventCursor, EventReader, stored_event
+from ledger.stores.postgres.event_reader import EventReader
+from ledger.stores.postgres.event_rows import EventCursor, stored_event
 from ledger.stores.postgres.record_conditions import where
 from ledger.stores.postgres.record_scores import rank
 from ledger.stores.postgres.record_sources import PLACE, RECORD

@@ -20,7 +20,9 @@ from ledger.ports.snapshots import NO_OTHERS, Snapshot
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.arrays import POSTGRES_EPOCH_US
 from ledger.stores.postgres.connections import Pool
-from ledger.stores.postgres.event_reader import UNLIMITED, EventCursor, EventReader
+from ledger.stores.postgres.event_reader import EventReader
+from ledger.stores.postgres.event_rows import EventCursor
+from ledger.stores.postgres.stream_reader import UNLIMITED
 
 _TAG: Final = b"mledger/snapshot/1\n"
 

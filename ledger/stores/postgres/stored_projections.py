@@ -14,7 +14,8 @@ from ledger.events import StoredEvent
 from ledger.ports.stored_projections import Checkpoint, FoldedPage, NamedEvent
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
-from ledger.stores.postgres.event_reader import EventCursor, EventReader, stored_event
+from ledger.stores.postgres.event_reader import EventReader
+from ledger.stores.postgres.event_rows import EventCursor, stored_event
 
 T = TypeVar("T")
 

@@ -10,7 +10,8 @@ from ledger.errors import LogCorrupted
 from ledger.events import RecordedEvent, StoredEvent
 from ledger.ports.tokens import ACCESS, FoundToken
 from ledger.stores.postgres.connections import Pool
-from ledger.stores.postgres.event_reader import EventCursor, EventReader, stored_event
+from ledger.stores.postgres.event_reader import EventReader
+from ledger.stores.postgres.event_rows import EventCursor, stored_event
 from ledger.stores.postgres.faults import translated
 from projections.tokens import tokens
 
