@@ -8,7 +8,7 @@ from ledger.canonical import canonical_json
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
 from ledger.importers.base import EMPTY, ConversationReader, Importer, conversation, moment, shaped, with_leftovers
-from ledger.importers.parts.documents import Document, are_several
+from ledger.importers.parts.documents import Document
 from ledger.importers.parts.steps import Rewound, WindowChange, hidden
 from ledger.names import is_entry_id
 
@@ -32,7 +32,6 @@ def detects(found: Sequence[Document]) -> bool:
 
 def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
     """Yield the chat of a file."""
-    _, found = are_several(found)
     first = next(found)
     value = first.value
     if not isinstance(value, dict):

@@ -18,7 +18,7 @@ from ledger.importers.base import (
     with_leftovers,
 )
 from ledger.importers.parts.blocks import block_message_entries, has_blocks
-from ledger.importers.parts.documents import Document, are_several
+from ledger.importers.parts.documents import Document
 from ledger.importers.parts.response_items import is_item
 
 FORMAT: Final = "openai-chat"
@@ -39,34 +39,29 @@ def detects(found: Sequence[Document]) -> bool:
 
 def read(found: Iterator[Document], name: str, format_: str = FORMAT) -> Iterator[ConversationReader]:
     """Yield the conversations; lines that are single messages make one conversation."""
-    several, found = are_several(found)
     first = next(found)
     found = chain([first], found)
     if _is_message(first.value):
         yield conversation(format_, name, _messages(((document.line, document.value) for document in found), name))
         return
-    place = 0
     for document in found:
         if not _is_conversation(document.value):
             raise ImportRefused("bad_shape", "must be a message or a conversation", line=document.line)
         value = document.value
         if isinstance(value, list) and value and not _is_message(value[0]):
-            yield from (_read_item(item, name, at, document.line, format_) for at, item in enumerate(value))
-            place += len(value)
+            yield from (_read_item(item, name, document.line, format_) for item in value)
         else:
-            yield _read_item(value, name, place if several else None, document.line, format_)
-            place += 1
+            yield _read_item(value, name, document.line, format_)
 
 
-def _read_item(item: Any, name: str, index: int | None, line: int, format_: str) -> ConversationReader:
+def _read_item(item: Any, name: str, line: int, format_: str) -> ConversationReader:
     if isinstance(item, list):
-        session_id = name if index is None else f"{name}-{index}"
-        return conversation(format_, session_id, _messages(zip(repeat(line), item), session_id))
+        return conversation(format_, name, _messages(zip(repeat(line), item), name))
     key = _messages_key(item)
     if key is None:
-        raise ImportRefused("bad_shape", f"item {index} has no list of messages", line=line)
+        raise ImportRefused("bad_shape", "a conversation has no list of messages", line=line)
     about = {field: value for field, value in item.items() if field != key and value is not None}
-    session_id = _session_id(item, name, index)
+    session_id = _session_id(item, name)
     system = about.pop("system", None) if format_ != FORMAT else None
     messages = [*([{"role": "system", "content": system}] if system else []), *item[key]]
     return conversation(format_, session_id, _messages(zip(repeat(line), messages), session_id), about=about)
@@ -183,14 +178,14 @@ def _messages_key(value: Any) -> str | None:
     )
 
 
-def _session_id(item: JsonObject, name: str, index: int | None) -> str:
-    """Return a name for a conversation: its own id, its task and trial, or its place in the file."""
+def _session_id(item: JsonObject, name: str) -> str:
+    """Return a name for a conversation: its own id, its task and trial, or that of the file."""
     for key in ("session_id", "conversation_id", "thread_id"):
         if isinstance(item.get(key), str) and item[key]:
             return str(item[key])
     if "task_id" in item and "trial" in item:
         return f"{name}-task-{item['task_id']}-trial-{item['trial']}"
-    return name if index is None else f"{name}-{index}"
+    return name
 
 
 IMPORTER: Final = Importer(FORMAT, detects, read)

@@ -41,7 +41,7 @@ def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
         if not isinstance(value, dict) or not _is_history(value.get("history")):
             raise ImportRefused("bad_shape", "the run has no history of events", line=document.line)
         about = {key: field for key, field in value.items() if key != "history" and field is not None}
-        session_id = str(value.get("instance_id") or f"{name}-{document.line}")
+        session_id = str(value.get("instance_id") or name)
         of_run = zip(repeat(document.line), value["history"])
         yield conversation(FORMAT, session_id, _messages(of_run, session_id), about=about)
 

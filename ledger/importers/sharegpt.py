@@ -15,7 +15,7 @@ from ledger.importers.base import (
     shaped,
     with_leftovers,
 )
-from ledger.importers.parts.documents import Document, are_several
+from ledger.importers.parts.documents import Document
 
 FORMAT: Final = "sharegpt"
 _ROLES: Final = {
@@ -39,19 +39,14 @@ def detects(found: Sequence[Document]) -> bool:
 
 
 def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
-    """Yield the conversations, named by their id or their place in the file."""
-    several, found = are_several(found)
-    place = 0
+    """Yield the conversations, named by their id or by the file."""
     for document in found:
         items = document.value if isinstance(document.value, list) else [document.value]
         for item in items:
             if not _is_conversation(item):
                 raise ImportRefused("bad_shape", "must be a conversation of turns", line=document.line)
-            alone = not several and len(items) == 1
-            own = item.get("id") if isinstance(item.get("id"), str) and item["id"] else None
-            session_id = own or (name if alone else f"{name}-{place}")
-            yield _conversation(item, session_id, document.line)
-            place += 1
+            own = item.get("id")
+            yield _conversation(item, own if isinstance(own, str) and own else name, document.line)
 
 
 def _conversation(item: JsonObject, session_id: str, line: int) -> ConversationReader:

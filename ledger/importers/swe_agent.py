@@ -8,7 +8,7 @@ from ledger.errors import ImportRefused
 from ledger.events import JsonObject
 from ledger.importers.base import ConversationReader, Importer, conversation, shaped, with_leftovers
 from ledger.importers.openai_chat import message_entries
-from ledger.importers.parts.documents import Document, are_several
+from ledger.importers.parts.documents import Document
 
 FORMAT: Final = "swe-agent"
 _MARKS: Final = {"agent", "message_type", "thought", "action"}
@@ -31,7 +31,6 @@ def detects(found: Sequence[Document]) -> bool:
 
 def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
     """Yield one conversation for each document."""
-    several, found = are_several(found)
     for document in found:
         value = document.value
         history = value.get("history") if isinstance(value, dict) else None
@@ -40,7 +39,7 @@ def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
         left = {"history", "trajectory"}
         about = {key: field for key, field in value.items() if key not in left and field is not None}
         messages = zip(repeat(document.line), _messages(document, history))
-        yield conversation(FORMAT, f"{name}-{document.line}" if several else name, messages, about=about)
+        yield conversation(FORMAT, name, messages, about=about)
 
 
 def _messages(document: Document, history: list[Any]) -> Iterator[list[JsonObject]]:

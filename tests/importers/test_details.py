@@ -69,7 +69,7 @@ def test_two_conversations_of_one_name_stay_two() -> None:
     assert [(conversation.session_id, conversation.batches[0][0].content) for conversation in found] == [
         ("a", "Hello from a."),
         ("b", "Hello from b."),
-        ("file-2", "Hello from nobody."),
+        ("file", "Hello from nobody."),
         ("a-2", "Hello from a again."),
     ]
     ids = [draft.entry_id for conversation in found for batch in conversation.batches for draft in batch]

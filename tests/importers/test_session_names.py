@@ -93,7 +93,7 @@ async def test_a_conversation_without_messages_is_no_session(ledger: MemoryLedge
     for number in (1, 2):
         done = await ledger.import_conversations(read(documents(several), name="chat"))
         assert (done.sessions, done.entries, done.skipped) == (1, 2 - number, number - 1)
-        assert done.session_ids == ("chat-1",)
-    assert [session.session_id for session in await ledger.list_sessions()] == ["chat-1"]
-    alone = await ledger.import_conversations(read(documents(b'{"messages": []}'), name="chat-1"))
+        assert done.session_ids == ("chat-2",)
+    assert [session.session_id for session in await ledger.list_sessions()] == ["chat-2"]
+    alone = await ledger.import_conversations(read(documents(b'{"messages": []}'), name="chat-2"))
     assert (alone.sessions, alone.entries, alone.session_ids) == (0, 0, ())

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
 from typing import Any, Final
 
 import msgspec
@@ -66,12 +65,6 @@ def each_document(source: bytes | Iterable[bytes]) -> Iterator[Document]:
         if _are_lines(first.strip(), second):
             _parse(first.strip(), number)
         raise
-
-
-def are_several(found: Iterator[Document]) -> tuple[bool, Iterator[Document]]:
-    """Return whether more than one is *found*, and all of them."""
-    first = list(islice(found, 2))
-    return len(first) > 1, chain(first, found)
 
 
 def is_whole(line: bytes) -> bool:
