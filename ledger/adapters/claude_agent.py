@@ -12,13 +12,15 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from importlib import import_module
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from ledger.adapters.any_loop_ledger import AnyLoopLedger
 from ledger.adapters.claude_agent_lines import draft_of, line_of
+from ledger.adapters.deleting import OnDelete, check_deletes, check_on_delete
 from ledger.adapters.names import SEPARATOR, key_of, name_of
 from ledger.adapters.opening import OpenedLedger
 from ledger.application.entries_with_data import add_entries_with_data
+from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import JsonObject
 from ledger.memory import MemoryLedger
@@ -32,6 +34,7 @@ T = TypeVar("T")
 #: Keys of the session data.
 _SUMMARY: Final = "claude_summary"
 _KEYS: Final = "claude_key"
+_clock: Final = SystemClock()
 _AT_ONCE: Final = 500
 _PAGE: Final = 100
 #: Every line stays as it is, and nothing is compacted.
@@ -53,7 +56,7 @@ class LedgerSessionStore:
         *,
         namespace: str | None = None,
         ledger: MemoryLedger | None = None,
-        on_delete: Literal["end", "refuse"] = "end",
+        on_delete: OnDelete = "end",
         **opening: Any,
     ) -> None:
         """Remember what to open at the first use; other arguments are those of `MemoryLedger.open`.
@@ -61,9 +64,7 @@ class LedgerSessionStore:
         Raises:
             InvalidInput: *on_delete* is unknown, or a ledger was given with what would open another.
         """
-        if on_delete not in {"end", "refuse"}:
-            raise InvalidInput("bad_value", "must be end or refuse", field="on_delete")
-        self._on_delete = on_delete
+        self._on_delete = check_on_delete(on_delete)
         self._opened = OpenedLedger(database_url, namespace, ledger=ledger, what="the session store", **opening)
         self._when: When = {}
 
@@ -71,7 +72,9 @@ class LedgerSessionStore:
         """Add transcript lines; one whose ``uuid`` is stored already is left out."""
         self._check_writable()
         for start in range(0, len(entries), _AT_ONCE):
-            await self._opened.run(partial(_append, key=key, lines=entries[start : start + _AT_ONCE]))
+            lines = entries[start : start + _AT_ONCE]
+            once = None if all(line.get("uuid") for line in lines) else _clock.ulid()
+            await self._opened.run_once(partial(_append, key=key, lines=lines, idempotency_key=once))
 
     async def load(self, key: Mapping[str, Any]) -> list[JsonObject] | None:
         """Return all lines of a transcript, oldest first; None if there is none."""
@@ -92,9 +95,8 @@ class LedgerSessionStore:
             InvalidInput: the store refuses it.
         """
         self._check_writable()
-        if self._on_delete == "refuse":
-            raise InvalidInput("not_permitted", "must stay: the store was opened with on_delete='refuse'", field="key")
-        await self._opened.run(partial(_delete, key=key))
+        check_deletes(self._on_delete, "the store", field="key")
+        await self._opened.run_once(partial(_delete, key=key))
 
     async def list_subkeys(self, key: Mapping[str, Any]) -> list[str]:
         """Return the ``subpath`` of each transcript of an agent of a session."""
@@ -130,7 +132,7 @@ class LedgerSessionStore:
             SessionNotFound, VersionNotFound, SessionExists: as `MemoryLedger.fork` does.
         """
         new = {"project_key": key["project_key"], "session_id": session_id}
-        await self._opened.run(partial(_fork, key=key, new=new, version=version))
+        await self._opened.run_once(partial(_fork, key=key, new=new, version=version, idempotency_key=_clock.ulid()))
         return new
 
     def _check_writable(self) -> None:
@@ -148,7 +150,9 @@ class LedgerSessionStore:
         await self.close()
 
 
-async def _append(ledger: MemoryLedger, key: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> None:
+async def _append(
+    ledger: MemoryLedger, key: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], idempotency_key: str | None
+) -> None:
     user, session = _names(key)
     fold = None if key.get("subpath") is not None else import_module("claude_agent_sdk").fold_session_summary
 
@@ -167,6 +171,7 @@ async def _append(ledger: MemoryLedger, key: Mapping[str, Any], lines: Sequence[
         data_after,
         user_id=user,
         config=_CONFIG,
+        idempotency_key=idempotency_key,
     )
 
 
@@ -190,9 +195,15 @@ async def _version(ledger: MemoryLedger, key: Mapping[str, Any]) -> int:
         return 0
 
 
-async def _fork(ledger: MemoryLedger, key: Mapping[str, Any], new: Mapping[str, Any], version: int | None) -> None:
+async def _fork(
+    ledger: MemoryLedger,
+    key: Mapping[str, Any],
+    new: Mapping[str, Any],
+    version: int | None,
+    idempotency_key: str,
+) -> None:
     user, session = _names(key)
-    await ledger.fork(session, _names(new)[1], version=version, user_id=user)
+    await ledger.fork(session, _names(new)[1], version=version, user_id=user, idempotency_key=idempotency_key)
     await ledger.set_data(_names(new)[1], {_KEYS: _readable_key(new)}, user_id=user)
 
 

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 from weakref import WeakValueDictionary
 
 from google.adk.errors import StaleSessionError
@@ -22,6 +22,7 @@ from google.adk.sessions.base_session_service import GetSessionConfig, ListSessi
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from ledger.adapters.any_loop_ledger import AnyLoopLedger
+from ledger.adapters.deleting import OnDelete, check_deletes, check_on_delete
 from ledger.adapters.google_adk_reading import (
     ALL_EVENTS,
     EventLimits,
@@ -61,7 +62,7 @@ class LedgerSessionService(BaseSessionService):
         *,
         namespace: str | None = None,
         ledger: MemoryLedger | None = None,
-        on_delete: Literal["end", "refuse"] = "end",
+        on_delete: OnDelete = "end",
         **opening: Any,
     ) -> None:
         """Remember what to open at the first use; other arguments are those of `MemoryLedger.open`.
@@ -69,9 +70,7 @@ class LedgerSessionService(BaseSessionService):
         Raises:
             InvalidInput: *on_delete* is unknown, or a ledger was given with what would open another.
         """
-        if on_delete not in {"end", "refuse"}:
-            raise InvalidInput("bad_value", "must be end or refuse", field="on_delete")
-        self._on_delete = on_delete
+        self._on_delete = check_on_delete(on_delete)
         self._opened = OpenedLedger(database_url, namespace, ledger=ledger, what="the session service", **opening)
         #: Of sessions that are written now, so that each of their writers sees the event before.
         self._locks: WeakValueDictionary[AdkNames, asyncio.Lock] = WeakValueDictionary()
@@ -168,7 +167,7 @@ class LedgerSessionService(BaseSessionService):
         old = AdkPlace(app_name, user_id, session_id.strip())
         new = AdkPlace(app_name, user_id, new_session_id.strip())
         try:
-            await self._opened.run(partial(_fork, old=old, new=new, version=version, at=at))
+            await self._opened.run_once(partial(_fork, old=old, new=new, version=version, at=at, key=_clock.ulid()))
         except SessionNotFound as fault:
             raise SessionNotFoundError(f"Session {old.session_id} not found.") from fault
         except SessionExists as fault:
@@ -191,11 +190,11 @@ class LedgerSessionService(BaseSessionService):
         Raises:
             InvalidInput: the service refuses it.
         """
-        if self._on_delete == "refuse":
-            message = "must stay: the service was opened with on_delete='refuse'"
-            raise InvalidInput("not_permitted", message, field="session_id")
+        check_deletes(self._on_delete, "the service", field="session_id")
         names = session_names(app_name, user_id, session_id.strip())
-        await self._opened.run(lambda ledger: ledger.clear_session(names.session_id, end=True, user_id=names.user_id))
+        await self._opened.run_once(
+            lambda ledger: ledger.clear_session(names.session_id, end=True, user_id=names.user_id)
+        )
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """Return the state of a user, its keys without ``user:``; empty if there is none."""
@@ -266,10 +265,10 @@ async def _read(ledger: MemoryLedger, *, place: AdkPlace, limits: EventLimits, w
 
 
 async def _fork(
-    ledger: MemoryLedger, *, old: AdkPlace, new: AdkPlace, version: int | None, at: datetime | str | None
+    ledger: MemoryLedger, *, old: AdkPlace, new: AdkPlace, version: int | None, at: datetime | str | None, key: str
 ) -> None:
     user, name = old.names.user_id, new.names.session_id
-    await ledger.fork(old.names.session_id, name, version=version, at=at, user_id=user)
+    await ledger.fork(old.names.session_id, name, version=version, at=at, user_id=user, idempotency_key=key)
     about = (await ledger.get_data(name, user_id=user)).get(ABOUT)
     if isinstance(about, dict):
         await ledger.set_data(name, {ABOUT: {**about, **new.about()}}, user_id=user)

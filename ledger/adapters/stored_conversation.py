@@ -10,7 +10,7 @@ from ledger.adapters.any_loop_ledger import AnyLoopLedger
 from ledger.adapters.names import key_of, name_of
 from ledger.adapters.opening import OpenedLedger, repeated
 from ledger.application.entries import add_drafts
-from ledger.application.transcript import Transcript, transcript_of
+from ledger.application.transcript import TranscriptAt, transcript_of
 from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import JsonObject
@@ -93,7 +93,7 @@ class StoredConversation:
             try:
                 found = await transcript_of(handle, self._name, {**self._when, "user_id": self._user_id}, last=last)
             except SessionNotFound:  # of a past session
-                found = Transcript([], 0)
+                found = TranscriptAt([], 0)
             self._version = found.version
             return found.entries
 

@@ -22,12 +22,13 @@ async def add_entries_with_data(
     *,
     user_id: str | None = None,
     config: MemoryConfig | None = None,
+    idempotency_key: str | None = None,
 ) -> int:
     """Add those *drafts* whose ids are not stored yet, and set whole keys of the session data; return the version.
 
     *data_after* gets the session data and the indexes of the drafts that are new, and returns the keys to set. It is
     called again if another writer was first. A session that begins has *config*. If no draft is new, nothing is
-    written.
+    written. Drafts without an id need an *idempotency_key*, or they are added once more if the call is repeated.
 
     Raises:
         InvalidInput: an entry or the data is over a limit.
@@ -66,5 +67,11 @@ async def add_entries_with_data(
         )
 
     cached = await handle.services.states.known(stream)  # if it is not the newest, the append refuses
-    written, _ = await handle.services.commands.write_with_note(stream, decision_for, actor=handle.actor, state=cached)
+    written, _ = await handle.services.commands.write_with_note(
+        stream,
+        decision_for,
+        actor=handle.actor,
+        state=cached,
+        idempotency=handle.idempotency(stream, "add_entries_with_data", {"entries": drafts}, idempotency_key),
+    )
     return written.version

@@ -62,7 +62,7 @@ async def get_transcript(
     return (await transcript_of(handle, session_id, when, last=last, after=after)).entries
 
 
-class Transcript(NamedTuple):
+class TranscriptAt(NamedTuple):
     """Entries of a session, oldest first, and the version at which they were read; 0 for an unknown session."""
 
     entries: list[Entry]
@@ -71,7 +71,7 @@ class Transcript(NamedTuple):
 
 async def transcript_of(
     handle: NamespaceHandle, session_id: str, when: When, *, last: int | None = None, after: int | None = None
-) -> Transcript:
+) -> TranscriptAt:
     """Return what `get_transcript` does, with the version. Raises as it does."""
     stream = handle.stream(session_id, when.get("user_id"))
     version, at = check_when(when)
@@ -79,12 +79,12 @@ async def transcript_of(
     if last is not None and after is None and (version is not None or at is not None or not states.folded(stream)):
         return await _tail(handle, stream, version, at, last)
     state = await partial_state(handle, session_id, when)
-    return Transcript(await read_transcript(handle, stream, state, last=last, after=after), state.version)
+    return TranscriptAt(await read_transcript(handle, stream, state, last=last, after=after), state.version)
 
 
 async def _tail(
     handle: NamespaceHandle, stream: Stream, version: int | None, at: datetime | None, last: int
-) -> Transcript:
+) -> TranscriptAt:
     """Return the *last* entries at a version or a moment, without a look at the state, which is not in memory."""
     # adapters LF-11
     store = handle.services.store
@@ -92,7 +92,7 @@ async def _tail(
     known, found = (0, []) if until is not None and until < 1 else await _read_newest(store, stream, last, until)
     if until not in {None, known} or (until is not None and not known):
         raise await handle.services.states.absence(stream, at)
-    return Transcript(found, known)
+    return TranscriptAt(found, known)
 
 
 async def _read_newest(store: Store, stream: Stream, last: int, until: int | None) -> tuple[int, list[Entry]]:

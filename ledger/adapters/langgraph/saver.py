@@ -3,6 +3,7 @@
 import random
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,12 +17,13 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
 )
 
+from ledger.adapters.deleting import OnDelete, check_deletes, check_on_delete
 from ledger.adapters.langgraph.reading import Reads
 from ledger.adapters.langgraph.recent import RecentWrites
 from ledger.adapters.langgraph.removing import Removals
 from ledger.adapters.langgraph.seen import BlobCache
 from ledger.adapters.langgraph.writing import Writes
-from ledger.adapters.opening import OpenedInBlocks, OpenedLedger
+from ledger.adapters.opening import OpenedInBlocks, OpenedLedger, repeated
 from ledger.memory import MemoryLedger
 
 _PAGE = 100
@@ -39,8 +41,14 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
     asynchronous.
     """
 
-    def __init__(self, ledger: MemoryLedger | OpenedLedger, *, serde: Any = None) -> None:
+    def __init__(self, ledger: MemoryLedger | OpenedLedger, *, serde: Any = None, on_delete: OnDelete = "end") -> None:
+        """Use an open *ledger*; with *on_delete* ``"refuse"`` no thread or checkpoint can be deleted.
+
+        Raises:
+            InvalidInput: *on_delete* is unknown.
+        """
         super().__init__(serde=serde)
+        self._on_delete = check_on_delete(on_delete)
         self._opened = ledger if isinstance(ledger, OpenedLedger) else OpenedLedger(ledger=ledger, what=_WHAT)
         self._blobs = BlobCache()
         self._recent = RecentWrites()
@@ -54,15 +62,17 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
         data_dir: Path | str | None = None,
         actor: str | None = None,
         serde: Any = None,
+        on_delete: OnDelete = "end",
         store: Any = None,
     ) -> Self:
         """Return a saver that opens the ledger at the beginning of a ``with`` or ``async with`` block.
 
         Without *database_url* the environment chooses the database, or it is the embedded PostgreSQL. *serde* is a
-        serializer of LangGraph, such as `EncryptedSerializer`; then no text is stored beside it.
+        serializer of LangGraph, such as `EncryptedSerializer`; then no text is stored beside it. With *on_delete*
+        ``"refuse"`` no thread or checkpoint can be deleted.
         """
         given = {name: value for name, value in [("data_dir", data_dir), ("actor", actor), ("store", store)] if value}
-        return cls(OpenedLedger(database_url, namespace, what=_WHAT, **given), serde=serde)
+        return cls(OpenedLedger(database_url, namespace, what=_WHAT, **given), serde=serde, on_delete=on_delete)
 
     @property
     def _reads(self) -> Reads:
@@ -74,6 +84,7 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
 
     @property
     def _removals(self) -> Removals:
+        check_deletes(self._on_delete, "the saver", field="thread")
         return Removals(self._reads)
 
     # asynchronous
@@ -113,11 +124,11 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
 
     async def adelete_thread(self, thread_id: str) -> None:
         """End the thread: it reads as empty, and its id may be used again; the history stays in the log."""
-        await self._opened.run(self._removals.delete_thread, thread_id)
+        await self._opened.run_once(partial(self._removals.delete_thread, thread_id=thread_id))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Hide the checkpoints of these runs and their writes; it looks at every checkpoint of the namespace."""
-        await self._opened.run(self._removals.delete_for_runs, run_ids)
+        await self._opened.run_once(partial(self._removals.delete_for_runs, run_ids=run_ids))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Start a thread from another one as it is now: a fork, which copies nothing."""
@@ -125,7 +136,7 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Hide all but the newest checkpoint of each namespace; ``"delete"`` ends the threads."""
-        await self._opened.run(self._removals.prune, thread_ids, strategy)
+        await self._opened.run_once(partial(self._removals.prune, thread_ids=thread_ids, strategy=strategy))
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -179,11 +190,11 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
 
     def delete_thread(self, thread_id: str) -> None:
         """See `adelete_thread`."""
-        self._opened.call(self._removals.delete_thread, thread_id)
+        self._opened.call(repeated(partial(self._removals.delete_thread, thread_id=thread_id)))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """See `adelete_for_runs`."""
-        self._opened.call(self._removals.delete_for_runs, run_ids)
+        self._opened.call(repeated(partial(self._removals.delete_for_runs, run_ids=run_ids)))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """See `acopy_thread`."""
@@ -191,7 +202,7 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """See `aprune`."""
-        self._opened.call(self._removals.prune, thread_ids, strategy)
+        self._opened.call(repeated(partial(self._removals.prune, thread_ids=thread_ids, strategy=strategy)))
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]

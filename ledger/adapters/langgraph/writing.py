@@ -1,7 +1,7 @@
 """Writing checkpoints: one write each, with its blobs and its messages. Source: adapters LG-2 … LG-6, LG-10."""
 
+import itertools
 from collections.abc import Sequence, Set
-from contextlib import suppress
 from typing import Any, Final
 
 from langchain_core.runnables import RunnableConfig
@@ -26,13 +26,16 @@ from ledger.adapters.langgraph.stored import (
     plain_or_packed,
 )
 from ledger.adapters.langgraph.window import all_entries
+from ledger.adapters.opening import repeated
+from ledger.clock import SystemClock
 from ledger.errors import VersionConflict
 from ledger.memory import MemoryLedger
-from ledger.results import Guard
+from ledger.results import Guard, KeptBatch
 
 CONFIG: Final = {"profile": "none"}
 MESSAGES: Final = "messages"
 _NO_BLOBS: Final[Set[str]] = frozenset()
+_clock: Final = SystemClock()
 
 
 class Writes:
@@ -120,11 +123,14 @@ class Writes:
             {"space": CHECKPOINTS, "key": checkpoint_key(namespace, checkpoint["id"]), "value": value},
         ]
         guard: Guard = {} if version is None else {"expected_version": version}
-        done = await ledger.keep(session, kept, entries=entries, only_entries=only_entries, config=CONFIG, **guard)
-        head = newest
-        if follows:
-            head = ThreadHead(namespace, checkpoint["id"], done.versions[-1], references, digests, _NO_BLOBS)
-        self._recent.add(session, stored.blobs, done.versions, entries=len(entries), head=head)
+        done = await _keep(ledger, session, kept, entries=entries, only_entries=only_entries, **guard)
+        if done is None:
+            self._recent.forget_heads(session)
+        else:
+            head = newest
+            if follows:
+                head = ThreadHead(namespace, checkpoint["id"], done.versions[-1], references, digests, _NO_BLOBS)
+            self._recent.add(session, stored.blobs, done.versions, entries=len(entries), head=head)
         self._remember(new)
         return config_of(thread_id, namespace, checkpoint["id"])
 
@@ -158,15 +164,14 @@ class Writes:
             known, version = self._recent.blobs(session)
             new = {digest: typed for digest, typed in stored.blobs.items() if digest not in known}
             own = {"space": WRITES, "key": writes_key(namespace, checkpoint_id, task_id), "value": value}
-            done = None
-            if len(new) < len(stored.blobs):  # some are left out, so nobody may have ended their life
-                with suppress(VersionConflict):
-                    done = await ledger.keep(
-                        session, [*_blob_values(new), own], config=CONFIG, expected_version=version
-                    )
-            if done is None:
-                done = await ledger.keep(session, [*_blob_values(stored.blobs), own], config=CONFIG)
-            self._recent.add(session, stored.blobs, done.versions)
+            leaves_out = len(new) < len(stored.blobs)  # so nobody may have ended their life
+            guard: Guard = {"expected_version": version} if leaves_out else {}
+            try:
+                done = await _keep(ledger, session, [*_blob_values(new), own], **guard)
+            except VersionConflict:
+                done = await _keep(ledger, session, [*_blob_values(stored.blobs), own])
+            if done is not None:
+                self._recent.add(session, stored.blobs, done.versions)
         self._remember(new)
 
     async def copy_thread(self, ledger: MemoryLedger, source: str, target: str) -> None:
@@ -176,11 +181,30 @@ class Writes:
             SessionNotFound: there is no such thread.
             SessionExists: the id of the copy is in use, or was.
         """
-        await ledger.fork(session_of(source), session_of(target))
+        key = _clock.ulid()
+        copy = repeated(lambda own: own.fork(session_of(source), session_of(target), idempotency_key=key))
+        await copy(ledger)
 
     def _remember(self, blobs: dict[str, Typed]) -> None:
         for digest, typed in blobs.items():
             self._reads.cache.add(digest, typed)
+
+
+async def _keep(ledger: MemoryLedger, session: str, kept: list[dict[str, Any]], **options: Any) -> KeptBatch | None:
+    """Store *kept* and return what became of it; None if a try that seemed to fail had stored it.
+
+    The last value tells, which no other write stores: an idempotency key would cost each write a row.
+    """
+
+    async def keep(own: MemoryLedger) -> KeptBatch | None:
+        if next(tries):
+            last = await own.get_kept(session, kept[-1]["space"], kept[-1]["key"])
+            if last is not None and last.value == kept[-1]["value"]:
+                return None
+        return await own.keep(session, kept, config=CONFIG, **options)
+
+    tries = itertools.count()
+    return await repeated(keep)(ledger)
 
 
 def _digests(value: Any, stored: Stored, parent: ThreadHead | None) -> list[str]:

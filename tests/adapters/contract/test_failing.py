@@ -1,0 +1,146 @@
+"""A database that fails once and callers who leave: each adapter writes once. Source: adapters AD-10, AD-11, AD-14."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from ledger.errors import DatabaseUnavailable
+from ledger.ports import Store
+from ledger.stores.in_memory import InMemoryStore
+from tests.adapters.contract.kinds import Kind, each_kind
+from tests.support.failing_store import FailsNthCall
+from tests.support.ledgers import ledger_over
+
+FIRST, SECOND = ["a", "b"], ["c", "d"]
+
+
+class FailingAppends(FailsNthCall):
+    """Only appends fail: a read is repeated by the store, not by an adapter."""
+
+    async def intercept(self, name: str, method: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:
+        """Fail the n-th append."""
+        if "append" not in name:
+            return await method(*args, **options)
+        return await super().intercept(name, method, *args, **options)
+
+
+class WaitingAppends(FailsNthCall):
+    """An append is stored when it is told to."""
+
+    def __init__(self, store: Any) -> None:
+        super().__init__(store, 0, after=False)
+        self.begun, self.goes_on = asyncio.Event(), asyncio.Event()
+
+    async def intercept(self, name: str, method: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:
+        """Wait before an append."""
+        if "append" in name:
+            self.begun.set()
+            await self.goes_on.wait()
+        return await method(*args, **options)
+
+
+async def stored(store: Store) -> list[str]:
+    """Return the types of all events."""
+    ledger = ledger_over(store)
+    sessions = sorted(await ledger.list_sessions(), key=lambda session: session.session_id)
+    return [
+        event.payload.type
+        for session in sessions
+        for event in await ledger.get_events(session.session_id, user_id=session.user_id)
+    ]
+
+
+async def written(kind: Kind, store: Any = None) -> InMemoryStore:
+    """Return a store to which the first texts were written."""
+    memory = InMemoryStore()
+    await kind.write(kind.open(ledger=ledger_over(memory)), FIRST)
+    return memory
+
+
+async def failing_uses(kind: Kind, use: Callable[[Any], Awaitable[Any]], *, after: bool) -> list[tuple[Any, ...]]:
+    """Use the adapter with no append failing, then with each in turn; return what is then read and stored."""
+    found = []
+    for n in range(20):
+        memory = await written(kind)
+        failing: Any = FailingAppends(memory, n, after=after)
+        await use(kind.open(ledger=ledger_over(failing)))
+        found.append((await kind.read(kind.open(ledger=ledger_over(memory))), await stored(memory)))
+        if n and not failing.failed:
+            break
+    assert len(found) > 2
+    return found
+
+
+@each_kind
+@pytest.mark.parametrize("after", [False, True])
+async def test_a_write_is_in_the_log_once_however_the_database_fails__AD_10(kind: Kind, after: bool) -> None:
+    undisturbed, *others = await failing_uses(kind, lambda adapter: kind.write(adapter, SECOND), after=after)
+    assert undisturbed[0] == FIRST + SECOND
+    for found in others:
+        assert found == undisturbed
+
+
+@each_kind
+@pytest.mark.parametrize("after", [False, True])
+async def test_what_is_taken_away_is_taken_away_once__AD_10(kind: Kind, after: bool) -> None:
+    if kind.clear is not None:
+        undisturbed, *others = await failing_uses(kind, kind.clear, after=after)
+        assert undisturbed[0] == []
+        for found in others:
+            assert found == undisturbed
+
+
+@each_kind
+async def test_a_write_that_is_done_twice_is_seen(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: without a key, or a look at what is stored, the answer that was lost doubles the write."""
+    monkeypatch.setattr("ledger.application.handle.NamespaceHandle.idempotency", lambda *asked: None)
+    monkeypatch.setattr("ledger.application.kept.get_kept", nothing_kept)
+    if kind.name == "pydantic_ai":  # its entries have ids of their own, so a second write is known anyway
+        return
+    undisturbed, *others = await failing_uses(kind, lambda adapter: kind.write(adapter, SECOND), after=True)
+    assert any(found != undisturbed for found in others)
+
+
+async def nothing_kept(*asked: Any, **options: Any) -> None:
+    return None
+
+
+@each_kind
+async def test_a_write_that_began_is_finished_before_the_cancellation__AD_11(kind: Kind) -> None:
+    memory = await written(kind)
+    before = await stored(memory)
+    waiting: Any = WaitingAppends(memory)
+    writing = asyncio.ensure_future(kind.write(kind.open(ledger=ledger_over(waiting)), SECOND))
+    await waiting.begun.wait()
+    for _ in range(2):
+        writing.cancel()
+        await asyncio.sleep(0.01)
+        assert not writing.done()
+    waiting.goes_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+    assert len(await stored(memory)) > len(before)
+    assert await kind.read(kind.open(ledger=ledger_over(memory))) in (FIRST, FIRST + SECOND)
+
+
+@each_kind
+async def test_errors_of_the_ledger_pass_and_no_content_is_logged__AD_14(
+    kind: Kind, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Refusing(FailingAppends):
+        failed = False
+
+        async def intercept(self, name: str, method: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:
+            if "append" in name:
+                raise DatabaseUnavailable("it is away")
+            return await method(*args, **options)
+
+    caplog.set_level(logging.DEBUG, logger="ledger")
+    refusing: Any = Refusing(InMemoryStore(), 0, after=False)
+    with pytest.raises(DatabaseUnavailable):
+        await kind.write(kind.open(ledger=ledger_over(refusing)), ["a secret of the user"])
+    assert await kind.read(kind.open(ledger=ledger_over(InMemoryStore()))) == [], "an unknown session is empty"
+    assert "a secret of the user" not in caplog.text
