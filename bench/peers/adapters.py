@@ -1,6 +1,6 @@
 """Measure the adapters beside the store of each SDK, on the same server in the same run, into docs/benchmarks.md.
 
-``--quick`` measures little and does not write. Source: adapters AD-16, OA-9, LG-12, LG-13, CL-9.
+``--quick`` measures little and does not write. Source: adapters AD-16, OA-9, LG-12, LG-13, CL-9, PY-2.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from rich.table import Table
 
 from bench import page
 from bench.databases import Databases
-from bench.peers import claude_lines, graph_threads, runner_sessions
+from bench.peers import agent_runs, claude_lines, graph_threads, runner_sessions
 
 _HEAD: Final = ("adapter and work", "ratio", "goal")
 
@@ -36,6 +36,7 @@ _ADAPTERS: Final[dict[str, Measure]] = {
     "OpenAI Agents to `SQLAlchemySession`": runner_sessions.measure,
     "LangGraph to `AsyncPostgresSaver`": graph_threads.measure,
     "Claude Agent SDK to its example for PostgreSQL": claude_lines.measure,
+    "Pydantic AI to its messages in one row": agent_runs.measure,
 }
 
 
