@@ -11,7 +11,7 @@ RUN python -m venv /opt/build && python -m venv --without-pip /opt/memory-ledger
 COPY requirements-build.lock requirements-service.lock ./
 RUN /opt/build/bin/pip install --quiet --require-hashes --only-binary :all: -r requirements-build.lock \
     && /opt/build/bin/pip --python /opt/memory-ledger install --quiet --require-hashes --only-binary :all: \
-        -r requirements-service.lock
+        -r requirements-service.lock -c requirements-service.lock
 # all that .dockerignore lets through
 COPY . .
 RUN /opt/build/bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /wheels . \

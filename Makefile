@@ -124,6 +124,7 @@ clean: ## remove what the other targets made
 	rm -rf $(VENV) $(PEERS) $(ADK) $(OLDEST) .ams .upstream .demo dist build site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# a lock is also a constraint: of a dependency with an extra, older releases of pip find the newest else, not the pinned one
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
@@ -131,7 +132,7 @@ ifdef UV
 	$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 else
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock -c requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 endif
 	@touch $(STAMP)
@@ -145,7 +146,7 @@ $(PEERS)/installed $(ADK)/installed $(OLDEST)/installed:
 ifdef UV
 	$(UV) pip install --quiet --python $(@D)/bin/python --require-hashes -r $<
 else
-	$(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $< -c $<
 endif
 	$(if $(filter $(OLDEST),$(@D)),$(@D)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .)
 	@touch $@

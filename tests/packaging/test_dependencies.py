@@ -78,3 +78,11 @@ def test_every_extra_is_named_on_a_page() -> None:
     pages = "".join(path.read_text() for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
     named = set(re.findall(r"memory-ledger\[([\w-]+)\]", pages))
     assert named == set(PROJECT["optional-dependencies"])
+
+
+def test_a_lock_is_a_constraint_too() -> None:
+    """Or pip 23.2 takes the newest release of what a package asks for with an extra, and refuses it as not pinned."""
+    makefile = (ROOT / "Makefile").read_text()
+    locks = re.findall(r"pip install .*--disable-pip-version-check --require-hashes -r (\S+)(.*)", makefile)
+    assert [(lock, rest) for lock, rest in locks if rest.strip() != f"-c {lock}"] == []
+    assert len(locks) == 2
