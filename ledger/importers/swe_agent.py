@@ -13,7 +13,7 @@ from ledger.importers.parts.documents import Document
 FORMAT: Final = "swe-agent"
 _MARKS: Final = {"agent", "message_type", "thought", "action"}
 _KNOWN: Final = {"role", "content", "tool_calls", "tool_call_ids", "agent", "message_type", "is_demo"}
-_STEP_REPEATS: Final = {"action", "observation", "response", "thought", "messages", "query"}
+_STEP_REPEATS: Final = {"action", "response", "thought", "messages", "query"}
 _COMMAND_TOOL: Final = "shell"
 
 
@@ -97,7 +97,9 @@ def _results(item: JsonObject, waiting: str | None, names: dict[str, str], step:
     """Yield the results of the command or calls before, with what the trajectory measured for that step."""
     ids = _list(item.get("tool_call_ids")) or [waiting]
     measured = {
-        key: value for key, value in (step if isinstance(step, dict) else {}).items() if key not in _STEP_REPEATS
+        key: value
+        for key, value in (step if isinstance(step, dict) else {}).items()
+        if key not in _STEP_REPEATS and not (key == "observation" and str(value) in str(item.get("content")))
     }
     for call_id in ids:
         yield {

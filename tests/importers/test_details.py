@@ -101,7 +101,7 @@ def test_swe_agent_steps_are_measured_on_the_run_not_on_its_demonstration() -> N
     assert steps == [
         ("demonstrated", None),
         ("setup.py", {"step": {"state": '{"working_dir": "/repo"}'}}),
-        ("", {"step": {"state": "{}", "execution_time": 0.5}}),
+        ("", {"step": {"state": "{}", "execution_time": 0.5, "observation": "diff"}}),
     ]
     assert found.batches[1][0].metadata["is_demo"] is True
 

@@ -46,8 +46,8 @@ SHAPES = {
     *("function", "function_call", "function_call_output", "message", "text", "thinking", "tool_use", "tool_result"),
     *("response_item", "input_text", "output_text", "gemini", "human", "HumanMessage", "SystemMessage"),
 }
-#: Fields that become something else, such as a status, or repeat messages; a backtest reads questions.
-BECOME = {"is_error", "questions", "meta", "success", "trajectory"}
+#: Fields that become something else, such as a status; a backtest reads questions.
+BECOME = {"is_error", "questions", "meta", "success"}
 
 
 def test_every_importer_has_samples_of_three_shapes__IN_15() -> None:
