@@ -1,5 +1,6 @@
-"""A store whose n-th call fails. Source: trust §10, F-10."""
+"""Stores whose n-th call fails, or that wait. Source: trust §10, F-10."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -31,3 +32,18 @@ class FailsNthCall(InterceptedStore):
         if fails:
             raise DatabaseUnavailable(f"the answer to {name}, call {self._n}, is lost")
         return answer
+
+
+class WaitsToAppend(InterceptedStore):
+    """The *store*, which stores when it is told that it *goes_on*; an append has *begun* before."""
+
+    def __init__(self, store: Any) -> None:
+        super().__init__(store)
+        self.begun, self.goes_on = asyncio.Event(), asyncio.Event()
+
+    async def intercept(self, name: str, method: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:
+        """Wait before an append."""
+        if "append" in name:
+            self.begun.set()
+            await self.goes_on.wait()
+        return await method(*args, **options)

@@ -118,7 +118,8 @@ KINDS = (
     Kind("pydantic_ai", LedgerHistory, _pydantic_write, _pydantic_read, None),
 )
 
-each_kind = pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
+each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+each_that_clears = pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.clear], ids=lambda kind: kind.name)
 
 
 async def _texts(messages: Awaitable[Any]) -> list[str]:

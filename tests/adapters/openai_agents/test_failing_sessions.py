@@ -11,7 +11,7 @@ from ledger.adapters.names import name_of
 from ledger.adapters.openai_agents import MemoryLedgerSession
 from ledger.errors import DatabaseUnavailable, Unavailable
 from ledger.stores.in_memory import InMemoryStore
-from tests.support.failing_store import FailsNthCall
+from tests.support.failing_store import FailsNthCall, WaitsToAppend
 from tests.support.ledgers import ledger_over
 
 Use = Callable[[MemoryLedgerSession], Awaitable[Any]]
@@ -73,26 +73,11 @@ async def test_a_write_that_is_done_twice_is_noticed(name: str, monkeypatch: pyt
     assert any(left != expected for _, left in await failing_uses(use, after=True))
 
 
-class SlowStore(FailsNthCall):
-    """A store that stores when told to."""
-
-    def __init__(self, store: Any) -> None:
-        super().__init__(store, 0, after=False)
-        self.begun, self.goes_on = asyncio.Event(), asyncio.Event()
-
-    async def intercept(self, name: str, method: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:
-        """Wait before an append."""
-        if "append" in name:
-            self.begun.set()
-            await self.goes_on.wait()
-        return await method(*args, **options)
-
-
 @pytest.mark.parametrize("name", ["add", "pop", "clear"])
 async def test_a_write_that_began_is_finished_before_the_cancellation__AD_11(name: str) -> None:
     memory = InMemoryStore()
     await MemoryLedgerSession("s", ledger=ledger_over(memory)).add_items(ITEMS)
-    slow: Any = SlowStore(memory)
+    slow: Any = WaitsToAppend(memory)
     use, expected = USES[name]
     writing = asyncio.ensure_future(use(MemoryLedgerSession("s", ledger=ledger_over(slow))))
     await slow.begun.wait()

@@ -1,8 +1,5 @@
 """The SDK's own tests of sessions and runs, with our session in the place of its own. Source: adapters AD-15, OA-10."""
 
-import re
-import subprocess
-import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -10,6 +7,7 @@ from typing import Final
 import pytest
 
 from tests.support.sdists import sdist
+from tests.support.upstream_tests import ROOT, deselected, run_upstream
 
 HERE: Final = Path(__file__).parent
 FILES: Final = (
@@ -37,28 +35,11 @@ MORE: Final = (
 )
 
 
-def deselected() -> dict[str, str]:
-    """Return the tests that no other store can pass, each with the reason."""
-    lines = (HERE / "deselected.txt").read_text().splitlines()
-    return {name.strip(): reason.strip() for name, _, reason in (line.partition("#") for line in lines)}
-
-
 def run(source: Path, plugin: str, files: tuple[str, ...]) -> tuple[dict[str, int], str]:
     """Run the SDK's tests with *plugin*; return the counts and what was printed."""
-    done = subprocess.run(
-        [
-            *(sys.executable, "-W", "ignore", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", plugin),
-            *(f"--deselect={name}" for name in deselected()),
-            *(f"tests/{name}" for name in files if (source / "tests" / name).exists()),  # some are newer
-        ],
-        cwd=source,
-        env={"PYTHONPATH": f"{source / 'src'}:{HERE.parents[2]}:{HERE}", "PATH": "/usr/bin:/bin", "HOME": str(source)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    counts = {word: int(number) for number, word in re.findall(r"(\d+) (passed|failed|error|deselected)", done.stdout)}
-    return counts, done.stdout[-4_000:] + done.stderr[-4_000:]
+    found = [f"tests/{name}" for name in files if (source / "tests" / name).exists()]  # some are newer
+    options = [f"--deselect={name}" for name in deselected(HERE)]
+    return run_upstream(source, plugin, *options, *found, path=(source / "src", ROOT, HERE))
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +53,9 @@ def source(request: pytest.FixtureRequest) -> Path:
 def test_the_tests_of_the_sdk_pass_with_our_session(source: Path) -> None:
     counts, printed = run(source, "upstream", FILES)
     print(counts)
-    assert counts.get("failed", 0) + counts.get("error", 0) == 0, printed
+    assert counts["failed"] + counts["error"] == 0, printed
     assert counts["passed"] > 400, printed
-    assert counts["deselected"] <= len(deselected())
+    assert counts["deselected"] <= len(deselected(HERE))
 
 
 @pytest.mark.adapters_upstream
@@ -82,7 +63,7 @@ def test_the_tests_of_the_sdk_pass_with_our_session(source: Path) -> None:
 def test_all_tests_of_the_runner_pass_with_our_session(source: Path) -> None:
     counts, printed = run(source, "upstream", MORE)
     print(counts)
-    assert counts.get("failed", 0) + counts.get("error", 0) == 0, printed
+    assert counts["failed"] + counts["error"] == 0, printed
     assert counts["passed"] > 500, printed
 
 
@@ -91,4 +72,4 @@ def test_all_tests_of_the_runner_pass_with_our_session(source: Path) -> None:
 def test_the_tests_of_the_sdk_reject_a_session_that_loses_items(source: Path) -> None:
     """The control."""
     counts, printed = run(source, "upstream_losing", ("memory/test_session.py",))
-    assert counts.get("failed", 0) > 5, printed
+    assert counts["failed"] > 5, printed

@@ -1,6 +1,6 @@
 -- The newest events of a stream but for some types, newest first, each with the version of the newest of all; see
--- read_stream.sql for the shape. If all are of these
--- types, a row has that version alone. Of a fork, a parent may have more.
+-- read_stream.sql for the shape. If all are of these types, a row has that version alone. Of a fork, a parent may have
+-- more.
 SELECT
     e.version, e."position", e.event_id, e.type, e.schema_version, e.codec, e.occurred_at, e.recorded_at, e.actor,
     e.payload_digest, e.hash, e.payload, e.item_id, e.key_id, e.key_commitment, e.stream_id, h.version,
