@@ -23,6 +23,7 @@ from ledger.memory import MemoryLedger
 _TEXT: Final = "x" * 420
 _LENGTHS: Final = {50: 1.2, 500: 0.7}
 _SIZES: Final = (50, 200, 1_000)
+_MESSAGES: Final = 1_000  # in all threads of a size, so that half-filled pages count little
 _THREADS: Final = 50
 
 
@@ -36,9 +37,9 @@ async def measure(urls: Any, quick: bool) -> dict[str, tuple[float, float | None
         other = AsyncPostgresSaver(pool)
         await other.setup()
         savers = {"ours": LedgerSaver(ledger), "other": other}
-        await _bytes(savers, ledger, urls, 20)  # the first pages of every index are no part of a message
+        await _bytes(savers, ledger, urls, 20, threads=1)  # the first pages of every index are no part of a message
         for count in _SIZES[: 1 if quick else None]:
-            ours, theirs, events = await _bytes(savers, ledger, urls, count)
+            ours, theirs, events = await _bytes(savers, ledger, urls, count, threads=1 if quick else _MESSAGES // count)
             found[f"bytes for each of {count:,} messages"] = (ours / theirs, None)
             found[f"bytes for each of {count:,} messages, ours"] = (ours, 6_144)
             found[f"events for each of {count:,} messages"] = (events, 4)
@@ -122,18 +123,21 @@ async def _throughput(savers: dict[str, Any], quick: bool) -> float:
     return median(other / ours for ours, other in zip(seconds["ours"], seconds["other"], strict=True))
 
 
-async def _bytes(savers: dict[str, Any], ledger: MemoryLedger, urls: Any, count: int) -> tuple[float, float, float]:
-    """Return bytes on disk for each message of a thread, ours and the other's, and our events for each."""
-    thread = f"size-{count}"
+async def _bytes(
+    savers: dict[str, Any], ledger: MemoryLedger, urls: Any, count: int, *, threads: int
+) -> tuple[float, float, float]:
+    """Return bytes on disk for each message of threads with *count*, ours and the other's, and our events for each."""
+    names = [f"size-{count}-{number}" for number in range(threads)]
     found = {}
     places = {"ours": urls.ours_as_owner, "other": urls.other}
     for who, saver in savers.items():
         graph, before = _graph(saver), _size(places[who])
-        for _ in range(count // 2):
-            await graph.ainvoke({"messages": [HumanMessage(_TEXT)]}, _config(thread))
-        found[who] = (_size(places[who]) - before) / count
-    state = await ledger.get_state(thread)
-    return found["ours"], found["other"], state.version / count
+        for name in names:
+            for _ in range(count // 2):
+                await graph.ainvoke({"messages": [HumanMessage(_TEXT)]}, _config(name))
+        found[who] = (_size(places[who]) - before) / (count * threads)
+    events = sum([(await ledger.get_state(name)).version for name in names])
+    return found["ours"], found["other"], events / (count * threads)
 
 
 def _size(url: str) -> int:

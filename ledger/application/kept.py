@@ -5,7 +5,7 @@ same in a session that has thousands.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Unpack
 
@@ -16,7 +16,7 @@ from ledger.application.session_start import new_entry, opening_commands, starts
 from ledger.application.writes import Decision
 from ledger.codec import decode
 from ledger.errors import InvalidInput
-from ledger.events import KeptRemoved, KeptSet, SessionCleared, SessionOpened, StoredEvent
+from ledger.events import KeptRemoved, KeptSet, RecordedEvent, SessionCleared, SessionOpened, StoredEvent
 from ledger.events.kept import SEPARATOR
 from ledger.ids import Stream
 from ledger.results import Guard, KeptBatch, KeptValue, When
@@ -48,8 +48,9 @@ async def keep(
 
     A value is ``{"space": …, "key": …, "value": …}``, JSON or bytes; ``"removed": True`` instead of a value hides the
     one that is there. The newest value of a key is the one that is read. An entry whose id the window has is not added
-    again; with *only_entries*, the window has those of the list afterwards, in its order. *config* is that of a session
-    that begins. The values of a session stay when it is cleared, and end with its life.
+    again; with *only_entries*, the window has those of the list afterwards, in its order, and what it has already stays
+    as it is, even if it was edited. *config* is that of a session that begins. The values of a session stay when it is
+    cleared, and end with its life.
 
     Raises:
         InvalidInput: a value or an entry breaks a rule; *field* says which, e.g. ``values[3].key``.
@@ -88,7 +89,10 @@ async def keep(
             known = {entry_id: found for entry_id, found in known.items() if entry_id not in leaving}
         if drafts:
             tokenizer = ((chosen or handle.services.config) if new_life else state.config).tokenizer
-            new = tuple(new_entry(handle, draft, write_id, tokenizer) for draft in drafts)
+            stays = known if only_entries else {}
+            new = tuple(
+                new_entry(handle, draft, write_id, tokenizer) for draft in drafts if draft.entry_id not in stays
+            )
             commands.append(AddEntries(new, tuple(entry for entry, _ in known.values())))
         commands.append(Keep(tuple(draft.to_event(write_id) for draft in kept)))
         return Decision(
@@ -153,19 +157,26 @@ async def get_kept_values(
     """Return the newest value of each of *keys* that has one, by key. Raises as `get_kept` does."""
     begin = f"{check_space(space)}{SEPARATOR}"
     items = {f"{begin}{check_key(key)}" for key in keys}
+    stored = await read_items_of_life(handle, session_id, items, -1, when)
+    return {
+        event.payload.key: KeptValue.of(event, event.payload) for event in stored if isinstance(event.payload, KeptSet)
+    }
+
+
+async def read_items_of_life(
+    handle: NamespaceHandle, session_id: str, item_ids: Collection[str], place: int, when: When
+) -> list[RecordedEvent]:
+    """Return one event about each item that the life of the session has: at *place* 0 the oldest, at -1 the newest."""
     version, moment = check_when(when)
     stream, events = handle.stream(session_id, when.get("user_id")), handle.services.store.events
     until = await _until(handle, stream, version, moment)
     after = await _start_of_life(handle, stream, until)
-    if after is None or not items:
-        return {}
-    known = await events.find_items(stream, sorted(items))
+    if after is None or not item_ids:
+        return []
+    known = await events.find_items(stream, sorted(item_ids))
     seen = [[at for at in versions if after < at and (until is None or at <= until)] for versions in known.values()]
-    newest = ranges.ranges_of(sorted(versions[-1] for versions in seen if versions))
-    stored = [decode(event) for event in await events.read_versions(stream, newest)]
-    return {
-        event.payload.key: KeptValue.of(event, event.payload) for event in stored if isinstance(event.payload, KeptSet)
-    }
+    chosen = ranges.ranges_of(sorted(versions[place] for versions in seen if versions))
+    return [decode(event) for event in await events.read_versions(stream, chosen)]
 
 
 async def list_kept(

@@ -8,8 +8,8 @@ import msgspec
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id, writes_sort_key
 
+from ledger.adapters.langgraph.blob_reading import stored_blobs
 from ledger.adapters.langgraph.keys import (
-    BLOBS,
     CHECKPOINTS,
     WRITES,
     beginning,
@@ -22,7 +22,6 @@ from ledger.adapters.langgraph.stored import (
     children,
     from_plain_or_packed,
     loaded,
-    typed_of,
     wanted,
 )
 from ledger.errors import LogCorrupted
@@ -185,10 +184,10 @@ class Reads:
             found |= {digest: typed for digest, typed in cached.items() if typed is not None}
             missing = sorted(digest for digest, typed in cached.items() if typed is None)
             if missing:
-                stored = await ledger.get_kept_values(session_of(thread_id), BLOBS, missing)
-                for digest, value in stored.items():
-                    found[digest] = typed_of(value.value)
-                    self.cache.add(digest, found[digest])
+                stored = await stored_blobs(ledger, session_of(thread_id), missing)
+                found |= stored
+                for digest, blob in stored.items():
+                    self.cache.add(digest, blob)
             following: list[tuple[str, int]] = []
             for digest, depth in level:
                 typed = found.get(digest)

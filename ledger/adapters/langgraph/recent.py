@@ -14,7 +14,11 @@ _BLOBS: Final = 10_000
 
 
 class ThreadHead(msgspec.Struct, frozen=True):
-    """A checkpoint as a step after it needs it: its values' references, the digests of its messages, its *blobs*."""
+    """A checkpoint as a step after it needs it: its values' references, the digests of its messages, its *blobs*.
+
+    *shown* are the names of the messages that the window has: those of the checkpoint, and what was said since. None if
+    that is not known. *said* are the last of them, each with the id of the checkpoint after which a task wrote it.
+    """
 
     namespace: str
     checkpoint_id: str
@@ -22,6 +26,8 @@ class ThreadHead(msgspec.Struct, frozen=True):
     values: dict[str, Any]
     digests: list[str]
     blobs: Set[str]
+    shown: list[str] | None
+    said: tuple[tuple[str, str], ...] = ()
 
 
 class _Run(msgspec.Struct):
@@ -81,6 +87,14 @@ class RecentWrites:
         """Return the blobs that are in the life of the session that *version* is in."""
         run = self._of.get(session)
         return run.blobs if run is not None and run.first <= version <= run.last else frozenset()
+
+    def show(self, session: str, checkpoint_id: str, names: Sequence[str]) -> None:
+        """Remember that the window has these messages too, which a task wrote after a root checkpoint."""
+        run = self._of.get(session)
+        head = None if run is None else run.heads.get("")
+        if run is not None and head is not None and head.shown is not None:
+            said = *head.said, *((checkpoint_id, name) for name in names)
+            run.heads[""] = msgspec.structs.replace(head, shown=[*head.shown, *names], said=said)
 
     def blobs(self, session: str) -> tuple[Set[str], int]:
         """Return the blobs of a session and the version of it of which they are known."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from langchain_core.messages import BaseMessage
 
-from ledger.adapters.langgraph.seen import BlobCache, Typed, mark_of
+from ledger.adapters.langgraph.seen import BlobCache, SeenRun, Typed, mark_of
 
 INLINE_BYTES: Final = 256
 _BRANCHES: Final = 16
@@ -43,16 +43,18 @@ class Stored:
         self._seen = seen
         self._splits_messages = splits_messages
         self.blobs: dict[str, Typed] = {}
-        #: Those of each list of messages, by the identity of its reference.
+        #: Those of each message or list of messages, by the identity of its reference.
         self.digests: dict[int, list[str]] = {}
 
     def reference(self, value: Any) -> dict[str, Any]:
         """Return the reference of a value of a channel."""
         if self._splits_messages and is_messages(value):
-            named = [*map(self._message, value)]
-            reference = {"messages": self._tree([digest for digest, _ in named])}
-            self.digests[id(reference)] = [name for _, name in named]
-            return reference
+            named = self._named_messages(value)
+            tree = self._tree([digest for digest, _ in named])
+            return self._with_digests({"messages": tree}, [name for _, name in named])
+        if self._splits_messages and isinstance(value, BaseMessage):
+            [(_, name)] = self._run([value])
+            return self._with_digests({"blob": name}, [name])
         if self._splits_messages and _has_messages(value):  # such as what a graph is called with
             return {"fields": {key: self.reference(item) for key, item in value.items()}}
         typed: Typed = self._serde.dumps_typed(value)
@@ -60,19 +62,38 @@ class Stored:
             return {"inline": packed(typed)}
         return {"blob": _named(self._blob(typed))}
 
-    def _message(self, message: BaseMessage) -> tuple[bytes, str]:
-        """Return the digest and the name of a message, which is serialized unless one with the same content was."""
-        mark = mark_of(message)
-        known = None if mark is None else self._seen.message(mark)
-        typed = None if known is None else self._seen.get(known[1])
-        if known is not None and typed is not None:
-            self.blobs[known[1]] = typed
-            return known
-        digest = self._blob(self._serde.dumps_typed(message))
-        named = digest, _named(digest)
-        if mark is not None:
-            self._seen.add_message(mark, named)
+    def _with_digests(self, reference: dict[str, Any], names: list[str]) -> dict[str, Any]:
+        self.digests[id(reference)] = names
+        return reference
+
+    def _named_messages(self, messages: Sequence[BaseMessage]) -> list[tuple[bytes, str]]:
+        """Return the digest and the name of each message.
+
+        Sixteen are looked at together, since a list mostly grows at its end; those at the end one by one.
+        """
+        whole = len(messages) // _BRANCHES * _BRANCHES
+        named: list[tuple[bytes, str]] = []
+        for at in range(0, whole, _BRANCHES):
+            named += self._run(messages[at : at + _BRANCHES])
+        for message in messages[whole:]:
+            named += self._run([message])
         return named
+
+    def _run(self, messages: Sequence[BaseMessage]) -> list[tuple[bytes, str]]:
+        """Return the digests and names of messages, which are serialized unless some with the same content were."""
+        mark = mark_of(messages)
+        known = None if mark is None else self._seen.run(mark)
+        if known is None:
+            if len(messages) > 1:
+                named = [each for message in messages for each in self._run([message])]
+            else:
+                digest = self._blob(self._serde.dumps_typed(messages[0]))
+                named = [(digest, _named(digest))]
+            known = SeenRun(named, {name: self.blobs[name] for _, name in named})
+            if mark is not None:
+                self._seen.add_run(mark, known)
+        self.blobs |= known.blobs
+        return known.named
 
     def _blob(self, typed: Typed) -> bytes:
         digest = sha256(blob_bytes(typed)).digest()[:_NAME_BYTES]

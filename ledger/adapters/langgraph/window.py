@@ -1,11 +1,12 @@
 """Messages of a graph as entries of the session, so that search and the context see them. Source: adapters LG-5."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from ledger.adapters.langgraph.carried import entry_id_of
 from ledger.errors import InvalidInput
 from ledger.limits import CONTENT_BYTES
 from ledger.session.drafts import draft_entry
@@ -15,9 +16,9 @@ _REFUSED: Final = re.compile("[\x00\ud800-\udfff]")
 _CUT: Final = CONTENT_BYTES - 16
 
 
-def entries_of(message: BaseMessage, digest: str) -> list[dict[str, Any]]:
-    """Return the entries of a message, with ids made from its *digest*: its text, and each call of a tool."""
-    entry_id = f"lg-{digest}"
+def entries_of(message: BaseMessage, name: str) -> list[dict[str, Any]]:
+    """Return the entries of a message, with ids made from the *name* of its blob: its text, and each call of a tool."""
+    entry_id = entry_id_of(name)
     metadata = {"sdk": "langgraph", "type": message.type}
     if message.id and len(message.id) <= 200 and message.id.isprintable():
         metadata["message_id"] = message.id
@@ -44,13 +45,21 @@ def entries_of(message: BaseMessage, digest: str) -> list[dict[str, Any]]:
             "kind": "tool_call",
             "tool_name": _shown(call["name"])[:200] or "tool",
             "arguments": call["args"],
-            "entry_id": f"{entry_id}.{at}",
+            "entry_id": entry_id_of(name, at),
             "metadata": metadata,
         }
         if call["id"]:
             entry["tool_call_id"] = _shown(call["id"])[:200]
         found.append(_storable(entry))
     return found
+
+
+def to_show(messages: Any, names: Sequence[str]) -> list[tuple[BaseMessage, str]]:
+    """Return each of *messages* with its name; none if they are no messages, or if one is an order to remove others."""
+    said = [messages] if isinstance(messages, BaseMessage) else messages
+    if not isinstance(said, list) or any(not isinstance(each, BaseMessage) or each.type == "remove" for each in said):
+        return []
+    return list(zip(said, names, strict=True))
 
 
 def _storable(entry: dict[str, Any]) -> dict[str, Any]:
@@ -63,8 +72,8 @@ def _storable(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def all_entries(messages: Iterable[tuple[BaseMessage, str]]) -> list[dict[str, Any]]:
-    """Return the entries of *messages* with their digests, each once."""
-    found = {entry["entry_id"]: entry for message, digest in messages for entry in entries_of(message, digest)}
+    """Return the entries of *messages* with the names of their blobs, each once."""
+    found = {entry["entry_id"]: entry for message, name in messages for entry in entries_of(message, name)}
     return list(found.values())
 
 

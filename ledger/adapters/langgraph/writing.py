@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Sequence, Set
 from typing import Any, Final
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
@@ -14,6 +15,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
+from ledger.adapters.langgraph.carried import carry
 from ledger.adapters.langgraph.keys import BLOBS, CHECKPOINTS, WRITES, checkpoint_key, session_of, writes_key
 from ledger.adapters.langgraph.reading import CheckpointPlace, Reads, config_of, names_in
 from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
@@ -25,8 +27,9 @@ from ledger.adapters.langgraph.stored import (
     message_digests,
     plain_or_packed,
 )
-from ledger.adapters.langgraph.window import all_entries
+from ledger.adapters.langgraph.window import all_entries, to_show
 from ledger.adapters.opening import repeated
+from ledger.application.reading import partial_state
 from ledger.clock import SystemClock
 from ledger.errors import VersionConflict
 from ledger.memory import MemoryLedger
@@ -34,6 +37,7 @@ from ledger.results import Guard, KeptBatch
 
 CONFIG: Final = {"profile": "none"}
 MESSAGES: Final = "messages"
+_INPUT: Final = "__start__"
 _NO_BLOBS: Final[Set[str]] = frozenset()
 _clock: Final = SystemClock()
 
@@ -100,11 +104,16 @@ class Writes:
         digests = _digests(references.get(MESSAGES), stored, parent)
         entries: list[dict[str, Any]] = []
         only_entries = False
+        shown, said = (newest.shown, newest.said) if newest else ([], ())
         follows = newest is None or checkpoint["id"] >= newest.checkpoint_id
         if follows and not namespace and self._is_open:
-            shown = newest.digests if newest else []
             messages = values.get(MESSAGES, None if MESSAGES in checkpoint["channel_versions"] else [])
-            entries, only_entries = _window(messages, digests, shown)
+            asked = _input(values.get(_INPUT), references.get(_INPUT), stored, known=digests)
+            own = [*digests, *(name for _, name in asked)]
+            said = tuple(each for each in said if each[0] >= checkpoint["id"] and each[1] not in own)
+            entries, only_entries = _window(messages, digests, asked, shown, [name for _, name in said])
+            said = () if only_entries else said
+            shown = [*own, *(name for _, name in said)]
         if body["channel_versions"] == {channel: number for channel, (number, _) in references.items()}:
             del body["channel_versions"]  # they are beside the values
         value = {
@@ -119,7 +128,7 @@ class Writes:
         known_blobs = _NO_BLOBS if parent is None else parent.blobs | self._recent.beside(session, parent.version)
         new = {digest: typed for digest, typed in stored.blobs.items() if digest not in known_blobs}
         kept = [
-            *_blob_values(new),
+            *_blob_values(new, besides=carry(entries, stored.blobs)),
             {"space": CHECKPOINTS, "key": checkpoint_key(namespace, checkpoint["id"]), "value": value},
         ]
         guard: Guard = {} if version is None else {"expected_version": version}
@@ -129,7 +138,9 @@ class Writes:
         else:
             head = newest
             if follows:
-                head = ThreadHead(namespace, checkpoint["id"], done.versions[-1], references, digests, _NO_BLOBS)
+                head = ThreadHead(
+                    namespace, checkpoint["id"], done.versions[-1], references, digests, _NO_BLOBS, shown, said
+                )
             self._recent.add(session, stored.blobs, done.versions, entries=len(entries), head=head)
         self._remember(new)
         return config_of(thread_id, namespace, checkpoint["id"])
@@ -140,7 +151,17 @@ class Writes:
         blobs = await self._reads.blobs(ledger, place.thread_id, [each for _, each in values.values()])
         messages = (values.get(MESSAGES) or [None, None])[1] or {}
         digests = message_digests(messages, blobs) if "messages" in messages else []
-        return ThreadHead(place.namespace, place.checkpoint_id, place.version, values, digests, blobs.keys())
+        shown = None if await self._has_more(ledger, place) else digests
+        return ThreadHead(place.namespace, place.checkpoint_id, place.version, values, digests, blobs.keys(), shown)
+
+    async def _has_more(self, ledger: MemoryLedger, place: CheckpointPlace) -> bool:
+        """Tell whether the window may have more than the messages of the checkpoint at *place*: what was said since."""
+        if place.namespace or not self._is_open:
+            return False
+        handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
+        active = (await partial_state(handle, session_of(place.thread_id), {})).window.entries
+        asked = (place.stored["values"].get(_INPUT) or [None, None])[1]
+        return asked is not None or (active.last_version or 0) > place.version
 
     async def put_writes(
         self,
@@ -155,7 +176,7 @@ class Writes:
         checkpoint_id = config["configurable"]["checkpoint_id"]
         stored = Stored(self._serde, self._reads.cache, splits_messages=self._is_open)
         written = [
-            [WRITES_IDX_MAP.get(channel, at), channel, stored.reference(value)]
+            (WRITES_IDX_MAP.get(channel, at), channel, stored.reference(value))
             for at, (channel, value) in enumerate(writes)
         ]
         value = {"task": task_id, "path": task_path, "writes": written}
@@ -163,16 +184,46 @@ class Writes:
         async with self._recent.turn(session, together=True):
             known, version = self._recent.blobs(session)
             new = {digest: typed for digest, typed in stored.blobs.items() if digest not in known}
+            said = [] if namespace else self._said(session, checkpoint_id, writes, written, stored)
+            entries = all_entries(said)
             own = {"space": WRITES, "key": writes_key(namespace, checkpoint_id, task_id), "value": value}
             leaves_out = len(new) < len(stored.blobs)  # so nobody may have ended their life
             guard: Guard = {"expected_version": version} if leaves_out else {}
             try:
-                done = await _keep(ledger, session, [*_blob_values(new), own], **guard)
+                kept = [*_blob_values(new, besides=carry(entries, stored.blobs)), own]
+                done = await _keep(ledger, session, kept, entries=entries, **guard)
             except VersionConflict:
+                entries = []
                 done = await _keep(ledger, session, [*_blob_values(stored.blobs), own])
             if done is not None:
-                self._recent.add(session, stored.blobs, done.versions)
+                self._recent.add(session, stored.blobs, done.versions, entries=len(entries))
+                if entries:
+                    self._recent.show(session, checkpoint_id, [name for _, name in said])
         self._remember(new)
+
+    def _said(
+        self,
+        session: str,
+        checkpoint_id: str,
+        writes: Sequence[tuple[str, Any]],
+        written: Sequence[tuple[int, str, dict[str, Any]]],
+        stored: Stored,
+    ) -> list[tuple[BaseMessage, str]]:
+        """Return the messages that the window lacks, of what a task wrote after the newest root checkpoint.
+
+        That one may still be on its way: a graph goes on while it is stored.
+        """
+        head, _ = self._recent.head(session, "")
+        if not self._is_open or head is None or head.shown is None or head.checkpoint_id > checkpoint_id:
+            return []
+        pairs = (
+            pair
+            for (_, value), (_, channel, reference) in zip(writes, written, strict=True)
+            if channel == MESSAGES
+            for pair in to_show(value, stored.digests.get(id(reference), []))
+        )
+        shown = set(head.shown)
+        return [pair for pair in pairs if pair[1] not in shown]
 
     async def copy_thread(self, ledger: MemoryLedger, source: str, target: str) -> None:
         """Fork the session of a thread.
@@ -214,15 +265,39 @@ def _digests(value: Any, stored: Stored, parent: ThreadHead | None) -> list[str]
     return stored.digests.get(id(value[1]), []) if value else []
 
 
-def _window(messages: Any, digests: list[str], shown: list[str]) -> tuple[list[dict[str, Any]], bool]:
-    """Return the entries to add to those of the messages that are *shown*, and whether all others leave the window."""
-    if not is_messages(messages):
-        return [], bool(messages == [] and shown)
-    pairs = list(zip(messages, digests, strict=True))
-    if digests[: len(shown)] == shown:
-        return all_entries(pairs[len(shown) :]), False
+def _input(value: Any, reference: Any, stored: Stored, *, known: list[str]) -> list[tuple[BaseMessage, str]]:
+    """Return the messages that a graph is called with, beside those that its state has."""
+    if not isinstance(value, dict) or not reference or "fields" not in (reference[1] or {}):
+        return []
+    names = stored.digests.get(id(reference[1]["fields"].get(MESSAGES)), [])
+    return [pair for pair in to_show(value.get(MESSAGES), names) if pair[1] not in known]
+
+
+def _window(
+    messages: Any,
+    digests: list[str],
+    asked: list[tuple[BaseMessage, str]],
+    shown: list[str] | None,
+    said: list[str],
+) -> tuple[list[dict[str, Any]], bool]:
+    """Return the entries to add to those of the messages that are *shown*, and whether all others leave the window.
+
+    It shall have *messages*, then those that the graph is *asked* with, then what tasks have *said* since, which is
+    shown already, but leaves if the others are not in front of it. If *shown* is None, the window may have any.
+    """
+    if not is_messages(messages) and messages != []:
+        return [], False
+    pairs = [*zip(messages, digests, strict=True), *asked]
+    if shown is not None:
+        rest = pairs[len(shown) - len(said) :]
+        if [name for _, name in pairs[: len(pairs) - len(rest)]] + said == shown and not (rest and said):
+            return all_entries(rest), False
     return all_entries(pairs), True
 
 
-def _blob_values(blobs: dict[str, Typed]) -> list[dict[str, Any]]:
-    return [{"space": BLOBS, "key": digest, "value": blob_bytes(typed)} for digest, typed in blobs.items()]
+def _blob_values(blobs: dict[str, Typed], *, besides: Set[str] = _NO_BLOBS) -> list[dict[str, Any]]:
+    return [
+        {"space": BLOBS, "key": digest, "value": blob_bytes(typed)}
+        for digest, typed in blobs.items()
+        if digest not in besides
+    ]

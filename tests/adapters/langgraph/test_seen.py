@@ -73,10 +73,10 @@ async def _stored_as_they_are(seed: int) -> bool:
     """Tell whether each checkpoint has the messages as they were when it was stored."""
     dice, serde = random.Random(seed), JsonPlusSerializer()
     saver = LedgerSaver(ledger_over(InMemoryStore()))
-    messages: list[BaseMessage] = [HumanMessage("one", id="1"), AIMessage("two", id="2"), AIMessage("three", id="3")]
+    messages: list[BaseMessage] = [(HumanMessage, AIMessage)[at % 2](f"text {at}", id=str(at)) for at in range(20)]
     config, wanted = THREAD, []
-    for _ in range(20):
-        _changes(dice, dice.choice(messages))
+    for _ in range(20):  # in the first sixteen, and in those after them
+        _changes(dice, dice.choice(messages[14:18]))
         config = await put(saver, config, messages)
         wanted.append((config, [serde.dumps_typed(message) for message in messages]))
     for config, dumped in wanted:
@@ -93,7 +93,10 @@ async def test_a_message_that_was_changed_in_place_is_stored_as_it_is__LG_13(see
 
 @pytest.mark.parametrize(
     "known_by",
-    [lambda message: (type(message), str(id(message)).encode()), lambda message: (type(message), message.id.encode())],
+    [
+        lambda messages: tuple((type(message), id(message)) for message in messages),
+        lambda messages: tuple((type(message), message.id) for message in messages),
+    ],
     ids=["identity", "id"],
 )
 async def test_a_message_known_by_anything_else_would_be_noticed(
@@ -106,10 +109,12 @@ async def test_a_message_known_by_anything_else_would_be_noticed(
 
 def test_equal_values_of_other_types_are_told_apart() -> None:
     values: list[Any] = [1, 1.0, True, "1", b"1", (1,), [1], None, {1: 1}]
-    marks = [mark_of(ToolMessage("x", tool_call_id="c", artifact=value)) for value in values]
+    marks = [mark_of([ToolMessage("x", tool_call_id="c", artifact=value)]) for value in values]
     assert None not in marks
     assert len(set(marks)) == len(values)
-    assert mark_of(HumanMessage("x")) != mark_of(AIMessage("x"))
+    assert mark_of([HumanMessage("x")]) != mark_of([AIMessage("x")])
+    two = HumanMessage("x"), HumanMessage("y")
+    assert mark_of(two) != mark_of(two[::-1])
 
 
 @dataclass
@@ -126,7 +131,7 @@ class Measure:
 async def test_an_object_of_a_program_is_stored_as_it_is_now(hides: bool) -> None:
     artifact: Any = Measure(1) if hides else SimpleNamespace(size=1)
     message = ToolMessage("x", tool_call_id="c", id="1", artifact={"measure": artifact if hides else vars(artifact)})
-    assert (mark_of(message) is None) == hides
+    assert (mark_of([message]) is None) == hides
     serde = JsonPlusSerializer(allowed_msgpack_modules=[(Measure.__module__, Measure.__name__)])
     saver = LedgerSaver(ledger_over(InMemoryStore()), serde=serde)
     config = await put(saver, THREAD, [message])
@@ -141,8 +146,8 @@ def test_only_messages_of_langchain_are_known_again() -> None:
     class Own(HumanMessage):
         """Its class may write what its fields do not tell."""
 
-    assert mark_of(Own("x")) is None
-    assert mark_of(HumanMessage("x")) is not None, "control"
+    assert mark_of([HumanMessage("x"), Own("x")]) is None
+    assert mark_of([HumanMessage("x")] * 2) is not None, "control"
 
 
 MESSAGES: list[BaseMessage] = [

@@ -1,10 +1,12 @@
 """The window of a thread is the list of messages of its newest checkpoint. Source: adapters LG-5."""
 
+import asyncio
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.base.id import uuid6
+from langgraph.graph import END, START, MessagesState, StateGraph
 
 from ledger.adapters.langgraph import LedgerSaver, writing
 from ledger.memory import MemoryLedger
@@ -96,6 +98,65 @@ async def test_a_window_that_only_grows_is_found_out(
     assert await after_steps(ledger, saver, random_steps) != []
 
 
+class Fault(Exception):
+    """What the node of a test raises."""
+
+
+def graph_of_two(saver: LedgerSaver, *, works: bool) -> Any:
+    """Return a graph with two nodes of one step, of which the second may fail after the first has answered."""
+
+    async def second(state: MessagesState) -> dict[str, Any]:
+        await asyncio.sleep(0.05)
+        if not works:
+            raise Fault
+        return {"messages": [AIMessage("second", id="2")]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("first", lambda state: {"messages": [AIMessage("first", id="1")]})
+    graph.add_node("second", second)
+    for node in ("first", "second"):
+        graph.add_edge(START, node)
+        graph.add_edge(node, END)
+    return graph.compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("cold", [False, True])
+async def test_what_was_said_is_shown_before_the_step_ends__LG_5(ledger: MemoryLedger, cold: bool) -> None:
+    saver = LedgerSaver(ledger)
+    with pytest.raises(Fault):
+        await graph_of_two(saver, works=False).ainvoke({"messages": [HumanMessage("question")]}, CONFIG)
+    assert await window(ledger) == ["question", "first"]
+    saver = LedgerSaver(ledger) if cold else saver
+    await graph_of_two(saver, works=True).ainvoke(None, CONFIG)
+    assert await window(ledger) == await messages(saver) == ["question", "first", "second"]
+
+
+@pytest.mark.parametrize("cold", [False, True])
+async def test_what_was_said_leaves_with_the_step_that_is_given_up__LG_5(ledger: MemoryLedger, cold: bool) -> None:
+    saver = LedgerSaver(ledger)
+    with pytest.raises(Fault):
+        await graph_of_two(saver, works=False).ainvoke({"messages": [HumanMessage("question")]}, CONFIG)
+    saver = LedgerSaver(ledger) if cold else saver
+    before = [state async for state in graph_of_two(saver, works=True).aget_state_history(CONFIG)][-1]
+    await graph_of_two(saver, works=True).aupdate_state(before.config, {"messages": [HumanMessage("other")]}, "first")
+    assert await window(ledger) == await messages(saver) == ["other"]
+
+
+async def test_a_message_comes_back_as_it_was_though_its_entry_was_edited__LG_4(
+    ledger: MemoryLedger, saver: LedgerSaver
+) -> None:
+    """An entry that somebody changed stays changed, and stops no later checkpoint."""
+    await ask(saver, "one", "two")
+    entry = (await ledger.get_active_entries("t"))[0]
+    await ledger.edit_entry("t", entry.entry_id, content="[hidden]")
+    saver = LedgerSaver(ledger)
+    assert await messages(saver) == ["one", "answer 1", "two", "answer 3"]
+    last = (await graph_with(saver).aget_state(CONFIG)).values["messages"][-1]
+    await graph_with(saver).aupdate_state(CONFIG, {"messages": [RemoveMessage(id=last.id), HumanMessage("three")]})
+    assert await messages(saver) == ["one", "answer 1", "two", "three"]
+    assert await window(ledger) == ["[hidden]", "answer 1", "two", "three"]
+
+
 @pytest.fixture
 def random_steps(seed: int) -> list[int]:
     """Numbers that choose a checkpoint to go on from, the newest one mostly."""
@@ -110,14 +171,19 @@ async def after_steps(ledger: MemoryLedger, saver: LedgerSaver, steps: list[int]
     wrong = []
     await ask(saver, "begin")
     for number, chosen in enumerate(steps):
+        if chosen % 5 == 4:
+            saver = LedgerSaver(ledger)  # as after the end of a process
         tuples = [found async for found in saver.alist(CONFIG)]
         parent: Any = tuples[min(chosen, len(tuples) - 1)]
         said = parent.checkpoint["channel_values"].get("messages", [])
         version = saver.get_next_version(parent.checkpoint["channel_versions"].get("messages"), None)
+        answers = [AIMessage(f"step {number}, {at}", id=f"{number}.{at}") for at in range(number % 3 + 1)]
+        for answer in answers[number % 2 :]:
+            await saver.aput_writes(parent.config, [("messages", [answer])], f"task {answer.id}")
         checkpoint: Any = {
             **parent.checkpoint,
             "id": str(uuid6(clock_seq=-1)),
-            "channel_values": {"messages": [*said, AIMessage(f"step {number}")]},
+            "channel_values": {"messages": [*said, *(answers[::-1] if number % 4 == 3 else answers)]},
             "channel_versions": {"messages": version},
         }
         await saver.aput(parent.config, checkpoint, {"source": "loop", "step": number}, {"messages": version})

@@ -1,0 +1,57 @@
+"""The bytes of a message in the data of its entry, without the text that the entry has. Source: adapters LG-4.
+
+So a message is one event, and its text is stored once.
+"""
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from ledger.adapters.langgraph.seen import Typed
+from ledger.events import EntryAdded
+
+ENTRY: Final = "lg-"
+_SDK: Final = "langgraph"
+_FORMAT: Final = 1
+_MOST_BYTES: Final = 64 * 1024  # beside the text; what has more, such as an image, is a value of its own
+
+
+def entry_id_of(name: str, call: int = 0) -> str:
+    """Return the id of the entry of the message whose blob has this *name*, or of one of its calls, from 1."""
+    return f"{ENTRY}{name}.{call}" if call else f"{ENTRY}{name}"
+
+
+def name_in(entry_id: str) -> str | None:
+    """Return the name of the message that an entry is of; None if another writer added it."""
+    return entry_id.removeprefix(ENTRY).partition(".")[0] if entry_id.startswith(ENTRY) else None
+
+
+def carry(entries: Sequence[dict[str, Any]], blobs: Mapping[str, Typed]) -> set[str]:
+    """Put each of *blobs* that a message of *entries* is into the data of its first entry; return their names.
+
+    Also one that is stored already, so that an entry that is added again is equal.
+    """
+    carried: set[str] = set()
+    for entry in entries:
+        name = name_in(entry["entry_id"])
+        if name is None or name in carried or name not in blobs:
+            continue
+        kind, content = blobs[name]
+        parts = _beside(content, entry.get("content", "").encode())
+        if sum(map(len, parts)) <= _MOST_BYTES:
+            entry["data"] = {"sdk": _SDK, "v": _FORMAT, "serde": [kind, *(b64encode(part).decode() for part in parts)]}
+            carried.add(name)
+    return carried
+
+
+def carried_by(payload: EntryAdded) -> Typed | None:
+    """Return the message that an entry carries, as it was added; None if it carries none."""
+    if not isinstance(payload.data, dict) or payload.data.get("sdk") != _SDK:
+        return None
+    kind, *parts = payload.data["serde"]
+    return kind, payload.content.encode().join(map(b64decode, parts))
+
+
+def _beside(content: bytes, text: bytes) -> list[bytes]:
+    """Return *content* without the first *text* in it: what is before and after it, or all of it."""
+    return content.split(text, 1) if text else [content]
