@@ -53,7 +53,7 @@ def parse(data: bytes, limits: JsonLimits = BODY) -> Any:
     if len(data) > limits.size:
         raise InvalidInput("too_large", f"JSON must have at most {limits.size} bytes", limit=limits.size)
     if data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
-        raise InvalidInput("invalid_encoding", "send UTF-8 without a byte order mark")
+        raise InvalidInput("invalid_encoding", "must be UTF-8 without a byte order mark")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as fault:

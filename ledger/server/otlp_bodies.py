@@ -10,9 +10,10 @@ from fastapi import Request
 from starlette.responses import Response
 
 from ledger.errors import ImportRefused, InvalidInput
+from ledger.importers.parts.damaged import clean, parsed
 from ledger.importers.parts.otlp_records import KINDS, TelemetryRecord, records_of
 from ledger.server.strict_body import media_type_of, raw_body
-from ledger.strict_json import JsonLimits, parse
+from ledger.strict_json import JsonLimits
 
 OtlpSignal: TypeAlias = Literal["traces", "logs"]
 
@@ -46,9 +47,10 @@ async def read_otlp(request: Request, signal: OtlpSignal, *, most_bytes: int) ->
     body = _unpacked(await raw_body(request), request.headers.get("content-encoding", "identity"), most_bytes)
     if media_type == _JSON:
         limits = JsonLimits(size=most_bytes, depth=_DEPTH, values=_VALUES)
-        value = parse(body, limits) if body else {}
+        found, is_damaged = parsed(body, limits) if body else ({}, False)
+        value = clean(found) if is_damaged else found
     else:
-        value = _of_protobuf(body, signal)
+        value = clean(_of_protobuf(body, signal))
     wanted = KINDS[signal][0]
     if not isinstance(value, dict) or not isinstance(value.get(wanted, []), list):
         raise InvalidInput("bad_shape", f"must be an object with {wanted}", field="body")

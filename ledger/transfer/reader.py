@@ -50,7 +50,7 @@ def is_ours(first_line: bytes) -> bool:
     """Tell whether *first_line* begins an export file, of any version."""
     try:
         value = msgspec.json.decode(first_line)
-    except (msgspec.DecodeError, RecursionError):  # a later parser reports the fault
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # a later parser reports the fault
         return False
     return isinstance(value, dict) and value.get("format") == FORMAT
 

@@ -62,6 +62,20 @@ def test_a_bad_file_does_not_stop_the_others_and_is_named_at_the_end(cli: Cli, p
     assert cli.try_("import", str(projects)).code == 0, "the control: without the bad file nothing is wrong"
 
 
+@pytest.mark.parametrize("odd", [b"caf\xe9", b"\xed\xa0\x80"])
+def test_a_file_in_another_encoding_does_not_stop_the_others(cli: Cli, projects: Path, odd: bytes) -> None:
+    bad = projects / "-home-mara-garden" / "00.json"
+    bad.write_bytes(b'{"type": "user", "note": "' + odd + b'"}\n')
+    ran = cli.try_("import", str(projects))
+    assert ran.code == 1
+    assert f"not imported: {bad}: line 1: byte " in ran.out
+    assert "is not UTF-8" in ran.out
+    assert SECOND in {session["session_id"] for session in cli.json("sessions")["sessions"]}
+    for command in (["import"], ["import", "--format", "claude-code"], ["view", "--no-browser"]):
+        refused = cli.try_(*command, str(bad))
+        assert (refused.code, "is not UTF-8" in refused.err) == (2, True)
+
+
 def test_a_line_that_is_still_being_written_waits_for_its_end(cli: Cli, projects: Path) -> None:
     growing = projects / "-home-mara-garden" / f"{FIRST}.jsonl"
     whole = growing.read_bytes()

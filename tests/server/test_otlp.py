@@ -121,7 +121,7 @@ def test_a_protobuf_request_has_a_protobuf_answer__IN_13(api: httpx.Client, sess
 def test_no_content_reaches_the_log__IN_13(api: httpx.Client, session: str, caplog: pytest.LogCaptureFixture) -> None:
     """Source: adapters IN-13."""
     secret = "orchid-7731"
-    long = said("user", secret * 200_000)
+    long = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c", "name": secret * 100}]}
     good = attributes_of_call(session, [said("user", secret)], [HELLO])
     broken = {**good, "gen_ai.input.messages": f'[{{"role": "user", "content": "{secret}'}
     with caplog.at_level("DEBUG", "ledger"):
@@ -149,7 +149,8 @@ def test_a_request_of_many_spans_is_few_writes_and_loses_only_what_is_refused__I
         "gen_ai.tool.call.result": "depot",
     }
     spans = [span_json(attributes_of_call(session, *each), span=2 * at + 2) for at, each in enumerate(DAY)]
-    large = attributes_of_call(session, [*DAY[2][0], ANSWER, said("user", "x" * 1_100_000)], [HELLO])
+    call = {"type": "tool_call", "id": "c2", "name": "n" * 1_000, "arguments": {}}
+    large = attributes_of_call(session, [*DAY[2][0], ANSWER, {"role": "assistant", "parts": [call]}], [HELLO])
     answer = send(api, *spans, span_json(tool, span=5), span_json(large, span=9))
     assert answer.json()["partialSuccess"]["rejectedSpans"] == "1"
     assert shown(session) == WHOLE

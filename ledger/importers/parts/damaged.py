@@ -7,7 +7,8 @@ the line is read with ``␀``, ``�`` and numbers as text, and its JSON is stor
 import json
 from typing import Any, Final
 
-from ledger.strict_json import INT_MAX, INT_MIN
+from ledger.errors import InvalidInput
+from ledger.strict_json import INT_MAX, INT_MIN, JsonLimits, parse
 
 #: The faults that leave a line readable.
 READABLE: Final = frozenset({"nul_not_allowed", "invalid_unicode", "number_out_of_range"})
@@ -20,6 +21,23 @@ def readable(data: bytes) -> Any:
     text = data.decode().strip()
     value = clean(json.loads(text))
     return {**value, ORIGINAL: text} if isinstance(value, dict) else value
+
+
+def parsed(data: bytes, limits: JsonLimits) -> tuple[Any, bool]:
+    """Return the JSON value in *data*, and whether it has what no entry may have, so that `clean` is needed.
+
+    Raises:
+        InvalidInput: it is no JSON, or over a limit.
+    """
+    try:
+        return parse(data, limits), False
+    except InvalidInput as fault:
+        if fault.code not in READABLE:
+            raise
+        try:
+            return json.loads(data), True
+        except (ValueError, RecursionError):
+            raise fault from None
 
 
 def clean(value: Any) -> Any:

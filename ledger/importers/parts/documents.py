@@ -1,6 +1,7 @@
 """The JSON documents of a file, with their lines."""
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -47,7 +48,8 @@ def each_document(source: bytes | Iterable[bytes]) -> Iterator[Document]:
     lines = (line + b"\n" for line in source.split(b"\n")) if isinstance(source, bytes) else source
     numbered = enumerate(lines, start=1)
     number, first = next(((number, line) for number, line in numbered if line.strip()), (1, b""))
-    if not first:
+    first = first.removeprefix(BOM_UTF8)  # as editors on Windows write it
+    if not first.strip():
         raise ImportRefused("empty_file", "the file is empty", line=1)
     if is_whole(first):
         yield _document(first, number)
@@ -68,9 +70,9 @@ def each_document(source: bytes | Iterable[bytes]) -> Iterator[Document]:
 
 
 def is_whole(line: bytes) -> bool:
-    """Tell whether *line* is complete JSON, also with halves of characters."""
+    """Tell whether *line* is complete JSON, also with halves of characters or bytes of another encoding."""
     try:
-        msgspec.json.decode(line)
+        msgspec.json.decode(line.decode(errors="replace"))
     except RecursionError:
         return False
     except msgspec.DecodeError:

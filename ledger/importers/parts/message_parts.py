@@ -5,8 +5,11 @@ from typing import Any, Final
 
 import msgspec
 
+from ledger.canonical import canonical_json
 from ledger.events import JsonObject
 from ledger.importers.base import EMPTY, arguments_of
+from ledger.importers.parts.blocks import fitted
+from ledger.importers.parts.damaged import ORIGINAL
 
 _ROLES: Final = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system", "function": "tool"}
 _KNOWN_ROLES: Final = frozenset({"user", "assistant", "system", "tool"})
@@ -35,9 +38,13 @@ def entries_of_messages(messages: Iterable[Any]) -> Iterator[PartEntry]:
             about["finish_reason"] = message["finish_reason"]
         if role not in _KNOWN_ROLES:
             role, about["original_role"] = "user", given
-        found = [entry for part in _parts(message) if (entry := _entry(part, role, names)) is not None]
+        original = about.pop(ORIGINAL, None)
+        found = [own for part in _parts(message) if (own := _entry(part, role, names)) is not None]
         for number, part in enumerate(found or [_text(EMPTY, role, None)]):
-            yield PartEntry({**part.entry, "metadata": about}, part.identity) if about and not number else part
+            entry = part.entry if part.entry.get("content") is None else fitted(part.entry)
+            if number == 0 and original is not None:
+                entry = {**entry, "data": {**(entry.get("data") or {}), ORIGINAL: original}}
+            yield PartEntry({**entry, "metadata": about} if about and not number else entry, part.identity)
 
 
 def _parts(message: Mapping[str, Any]) -> list[Any]:
@@ -100,7 +107,12 @@ def _result(part: Mapping[str, Any], names: dict[str, str]) -> PartEntry:
         "kind": "tool_result",
         "tool_name": names.get(str(call_id)),
         "tool_call_id": None if call_id is None else str(call_id),
-        "content": result,
+        "content": None if result is None else shown_as_text(result),
         "data": data or None,
     }
     return PartEntry(entry, ["result", call_id, result])
+
+
+def shown_as_text(result: Any) -> str:
+    """Return the *result* of a tool as text: JSON, if it is none."""
+    return result if isinstance(result, str) else canonical_json(result).decode()

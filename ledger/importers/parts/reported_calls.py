@@ -1,5 +1,6 @@
 """Calls of models in the semantic conventions of OpenTelemetry for generative AI. Source: adapters IN-7."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
@@ -12,11 +13,13 @@ from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.base import arguments_of, session_name
-from ledger.importers.parts.message_parts import PartEntry, entries_of_messages
+from ledger.importers.parts.blocks import fitted
+from ledger.importers.parts.damaged import ORIGINAL, clean, parsed
+from ledger.importers.parts.message_parts import PartEntry, entries_of_messages, shown_as_text
 from ledger.importers.parts.otlp_records import TelemetryRecord
 from ledger.importers.parts.prefix import chained_ids
 from ledger.importers.parts.steps import hidden
-from ledger.strict_json import TRANSCRIPT, parse
+from ledger.strict_json import TRANSCRIPT
 
 _INSTRUCTIONS: Final = "gen_ai.system_instructions"
 _INPUT: Final = "gen_ai.input.messages"
@@ -81,11 +84,8 @@ def _call(record: TelemetryRecord, names: Mapping[str, str]) -> ReportedCall:
     if all(attributes.get(name) is None for name in _CONTENT):
         return ReportedCall(**base, content="none", record=_record(record, operation))
     try:
-        instructions, before, after = (_messages(attributes.get(name)) for name in _CONTENT)
-        parts = [
-            *entries_of_messages([{"role": "system", "parts": instructions}] if instructions else []),
-            *entries_of_messages(before),
-        ]
+        instructions, before, after = (_messages(attributes.get(name), name) for name in _CONTENT)
+        parts = [*entries_of_messages(instructions), *entries_of_messages(before)]
         answers = list(entries_of_messages(after))
     except (InvalidInput, AttributeError, KeyError, TypeError, ValueError):
         return ReportedCall(**base, content="unreadable", record=_record(record, operation, whole=True))
@@ -121,18 +121,25 @@ def read_call(
     )
 
 
-def _messages(value: Any) -> list[Any]:
-    """Return a list of messages, which may be JSON in a text.
+def _messages(value: Any, name: str) -> list[Any]:
+    """Return a list of messages, which may be JSON in a text; one that no entry may have with its JSON beside it.
 
     Raises:
-        InvalidInput, TypeError: it is none.
+        InvalidInput, TypeError, ValueError: it is none.
     """
     if value is None:
         return []
-    found = parse(value.encode(), TRANSCRIPT) if isinstance(value, str) else value
+    found, is_damaged = parsed(value.encode(), TRANSCRIPT) if isinstance(value, str) else (value, False)
     if not isinstance(found, list):
         raise TypeError
-    return found
+    if name == _INSTRUCTIONS and found:
+        found = [{"role": "system", "parts": found}]
+    return [_readable(message) for message in found] if is_damaged else found
+
+
+def _readable(message: Any) -> Any:
+    shown = clean(message)
+    return {**shown, ORIGINAL: json.dumps(message)} if isinstance(shown, dict) and shown != message else shown
 
 
 def _instruction(part: PartEntry, marks: JsonObject, moment: datetime | None) -> JsonObject:
@@ -195,16 +202,23 @@ def _tool_record(record: TelemetryRecord) -> JsonObject:
     call_id = attributes.get("gen_ai.tool.call.id")
     arguments, _ = arguments_of(attributes.get("gen_ai.tool.call.arguments"))
     result = attributes.get("gen_ai.tool.call.result")
+    shown: JsonObject = {} if result is None else fitted({"content": shown_as_text(result)})
     kept = {name: value for name, value in attributes.items() if name not in _TOOL_CONTENT}
     raw: JsonObject = {
         "kind": "tool_result",
         "tool_name": str(attributes.get("gen_ai.tool.name") or record.name or "unknown"),
         "tool_call_id": call_id if isinstance(call_id, str) else None,
         "tool_status": "error" if record.failed or attributes.get("error.type") else "ok",
-        "content": result,
+        "content": shown.get("content"),
         "entry_id": _record_id(record),
         "created_at": record.ended_at,
-        "data": {"name": record.name, "arguments": arguments, "attributes": kept, **_about(record)},
+        "data": {
+            "name": record.name,
+            "arguments": arguments,
+            "attributes": kept,
+            **shown.get("data", {}),
+            **_about(record),
+        },
         "metadata": _marks(record),
     }
     return hidden(raw, f"{_TOOL} span")

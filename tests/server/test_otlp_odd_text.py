@@ -1,0 +1,84 @@
+"""Text that no entry may have stops no conversation: it is shown as it can be. Source: adapters IN-7, IN-13."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from opentelemetry.exporter.otlp.proto.http import Compression
+
+from ledger.importers.parts import message_parts, reported_calls
+from ledger.limits import CONTENT_BYTES
+from tests.server.conftest import Running, Transcript
+from tests.support.model_spans import attributes_of_call, ended_span, exported, said, span_json
+from tests.support.reported_days import TRACES, send
+
+pytestmark = pytest.mark.postgres
+ODD = {"NUL": "a\0b", "half a character": "a\ud800", "too long": "z" * (CONTENT_BYTES + 10)}
+
+
+def day(response: Any) -> list[list[dict[str, Any]]]:
+    """Return the histories of calls, each the one before and one message more; a tool answers with *response*."""
+    call = {"type": "tool_call", "id": "c1", "name": "read", "arguments": {}}
+    messages = [
+        said("user", "hello"),
+        said("assistant", "hi"),
+        said("user", "read the file"),
+        {"role": "assistant", "parts": [call]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": response}]},
+        said("assistant", "done reading"),
+        said("user", "later question"),
+        said("assistant", "later answer"),
+    ]
+    return [messages[:end] for end in range(2, len(messages) + 1, 2)]
+
+
+def calls(session: str, response: Any) -> list[dict[str, Any]]:
+    return [
+        span_json(attributes_of_call(session, history[:-1], history[-1:]), span=number)
+        for number, history in enumerate(day(response), 1)
+    ]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_a_conversation_goes_on_after_odd_text__IN_13(
+    api: httpx.Client, session: str, shown: Transcript, odd: str
+) -> None:
+    for span in calls(session, ODD[odd]) * 2:  # the second time, nothing is new
+        assert send(api, span).json() == {}
+    told = shown(session)
+    assert [text for _, text in told][-3:] == ["done reading", "later question", "later answer"]
+    assert len(told) == 8
+    assert told[4][1].startswith({"NUL": "a␀b", "half a character": "a�", "too long": "zzz"}[odd])
+
+
+def test_the_text_is_stored_as_it_came__IN_13(api: httpx.Client, session: str) -> None:
+    for span in calls(session, ODD["NUL"]):
+        send(api, span)
+    entries = api.get(f"/v1/sessions/{session}/transcript").json()["entries"]
+    original = json.loads(entries[4]["data"]["json"])
+    assert original == day(ODD["NUL"])[-1][4]
+
+
+def test_odd_text_in_a_request_of_protobuf__IN_13(
+    service: Running, namespace: str, session: str, shown: Transcript
+) -> None:
+    attributes = attributes_of_call(session, [said("user", "hello")], [said("assistant", "hi")])
+    result = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.conversation.id": session,
+        "gen_ai.tool.name": "read",
+        "gen_ai.tool.call.result": ODD["NUL"] + ODD["too long"],
+    }
+    endpoint = f"{service.url}{TRACES}?namespace={namespace}"
+    assert exported(endpoint, [ended_span(attributes), ended_span(result)], compression=Compression.Gzip)
+    assert shown(session) == [("user", "hello"), ("assistant", "hi")]
+
+
+def test_a_reader_that_takes_text_as_it_is_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: without the change of the text, a call is unreadable, or its entry over a limit."""
+    monkeypatch.setattr(reported_calls, "_readable", lambda message: message)
+    monkeypatch.setattr(message_parts, "fitted", lambda entry: entry)
+    found = [message_parts.entries_of_messages(day(text)[-1]) for text in ODD.values()]
+    contents = [list(entries)[4].entry["content"] for entries in found]
+    assert contents == list(ODD.values())
