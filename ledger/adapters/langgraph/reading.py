@@ -7,6 +7,8 @@ from typing import Any, Final
 import msgspec
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id, writes_sort_key
+from langgraph.checkpoint.serde.types import TASKS
+from msgspec.structs import replace
 
 from ledger.adapters.langgraph.blob_reading import stored_blobs
 from ledger.adapters.langgraph.keys import (
@@ -29,6 +31,10 @@ from ledger.memory import MemoryLedger
 from ledger.results import KeptValue
 
 _MOST: Final = 10_000
+#: The version of checkpoints from which on what is sent to tasks is a value of a channel.
+_WITH_SENDS: Final = 4
+#: Of a channel of a checkpoint that has none; the saver's own begin so too.
+_FIRST_VERSION: Final = f"{1:08}"
 
 
 class CheckpointPlace(msgspec.Struct, frozen=True):
@@ -139,13 +145,15 @@ class Reads:
         """Return the checkpoints at *places* with their values and writes."""
         found = []
         for place in places:
-            written = await self._written(ledger, place)
+            written = await self.written(ledger, place)
             values = {
                 channel: reference
                 for channel, (_, reference) in place.stored["values"].items()
                 if reference is not None
             }
-            blobs = await self.blobs(ledger, place.thread_id, [*values.values(), *(each[3] for each in written)])
+            sends = await self.sends(ledger, place)
+            references = [*values.values(), *(each[3] for each in written), *sends]
+            blobs = await self.blobs(ledger, place.thread_id, references)
             versions = {channel: version for channel, (version, _) in place.stored["values"].items()}
             checkpoint: Any = {
                 "channel_versions": versions,
@@ -154,6 +162,10 @@ class Reads:
             checkpoint["channel_values"] = {
                 channel: loaded(self.serde, reference, blobs, self.cache) for channel, reference in values.items()
             }
+            if sends:
+                checkpoint["channel_values"][TASKS] = [loaded(self.serde, each, blobs, self.cache) for each in sends]
+                newest = max(checkpoint["channel_versions"].values(), default=_FIRST_VERSION)
+                checkpoint["channel_versions"] = {**checkpoint["channel_versions"], TASKS: newest}
             parent = place.stored["parent"]
             found.append(
                 CheckpointTuple(
@@ -198,32 +210,31 @@ class Reads:
             level = following
         return found
 
-    async def delta_history(
-        self, ledger: MemoryLedger, config: RunnableConfig, channels: Sequence[str]
-    ) -> dict[str, Any]:
-        """Return, for each channel, the writes since the nearest ancestor that has a value, and that value."""
-        thread_id, namespace = names_in(config)
-        writes: dict[str, list[Any]] = {channel: [] for channel in channels}
-        seeds: dict[str, Any] = {}
-        target = await self.place(ledger, thread_id, namespace, get_checkpoint_id(config)) if channels else None
-        parent = target.stored["parent"] if target else None
-        while parent and len(seeds) < len(writes):
-            place = await self.place(ledger, thread_id, namespace, parent)
-            if place is None:
-                break
-            open_channels = writes.keys() - seeds.keys()
-            written = [each for each in await self._written(ledger, place) if each[1] in open_channels]
-            values = {channel: place.stored["values"].get(channel, (None, None))[1] for channel in open_channels}
-            blobs = await self.blobs(ledger, thread_id, [*values.values(), *(each[3] for each in written)])
-            for task, channel, _, reference in reversed(written):
-                writes[channel].append((task, channel, loaded(self.serde, reference, blobs, self.cache)))
-            stored = ((channel, reference) for channel, reference in values.items() if reference is not None)
-            seeds |= {channel: loaded(self.serde, reference, blobs, self.cache) for channel, reference in stored}
-            parent = place.stored["parent"]
-        return {
-            channel: {"writes": writes[channel][::-1], **({"seed": seeds[channel]} if channel in seeds else {})}
-            for channel in writes
-        }
+    async def written(self, ledger: MemoryLedger, place: CheckpointPlace) -> list[tuple[str, str, int, dict[str, Any]]]:
+        """Return (task, channel, index, reference) of the writes after a checkpoint, in the order of their tasks."""
+        calls = await ledger.list_kept(
+            session_of(place.thread_id),
+            WRITES,
+            prefix=beginning(place.namespace, place.checkpoint_id),
+            limit=_MOST,
+            every=True,
+        )
+        written: dict[tuple[str, int], tuple[str, str, dict[str, Any]]] = {}
+        for call in sorted(calls, key=lambda value: value.version):
+            for index, channel, reference in call.value["writes"]:
+                place_of = (call.value["task"], index)
+                if index < 0 or place_of not in written:
+                    written[place_of] = (call.value["path"], channel, reference)
+        ordered = sorted(written.items(), key=lambda item: writes_sort_key(item[1][0], *item[0]))
+        return [(task, channel, index, reference) for (task, index), (_, channel, reference) in ordered]
+
+    async def sends(self, ledger: MemoryLedger, place: CheckpointPlace) -> list[dict[str, Any]]:
+        """Return references of what a checkpoint sends to tasks, if it is so old that its parent's writes have that."""
+        parent = place.stored["parent"]
+        if not parent or from_plain_or_packed(self.serde, place.stored["checkpoint"])["v"] >= _WITH_SENDS:
+            return []
+        written = await self.written(ledger, replace(place, checkpoint_id=parent))
+        return [reference for _, channel, _, reference in written if channel == TASKS]
 
     async def version_of(self, ledger: MemoryLedger, config: RunnableConfig) -> int | None:
         """Return the version of a checkpoint's event."""
@@ -249,26 +260,6 @@ class Reads:
     def _matches(self, place: CheckpointPlace, filter: Mapping[str, Any]) -> bool:
         metadata = self.metadata(place)
         return all(metadata.get(key) == value for key, value in filter.items())
-
-    async def _written(
-        self, ledger: MemoryLedger, place: CheckpointPlace
-    ) -> list[tuple[str, str, int, dict[str, Any]]]:
-        """Return (task, channel, index, reference) of the writes after a checkpoint, in the order of their tasks."""
-        calls = await ledger.list_kept(
-            session_of(place.thread_id),
-            WRITES,
-            prefix=beginning(place.namespace, place.checkpoint_id),
-            limit=_MOST,
-            every=True,
-        )
-        written: dict[tuple[str, int], tuple[str, str, dict[str, Any]]] = {}
-        for call in sorted(calls, key=lambda value: value.version):
-            for index, channel, reference in call.value["writes"]:
-                place_of = (call.value["task"], index)
-                if index < 0 or place_of not in written:
-                    written[place_of] = (call.value["path"], channel, reference)
-        ordered = sorted(written.items(), key=lambda item: writes_sort_key(item[1][0], *item[0]))
-        return [(task, channel, index, reference) for (task, index), (_, channel, reference) in ordered]
 
     def _place(self, session: str, thread_id: str | None, value: KeptValue) -> CheckpointPlace:
         stored = value.value

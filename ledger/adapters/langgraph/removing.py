@@ -1,16 +1,20 @@
 """Deleting and pruning: tombstones, never an erasure. Source: adapters LG-9."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 from ledger.adapters.langgraph.keys import CHECKPOINTS, WRITES, beginning, checkpoint_key, session_of
 from ledger.adapters.langgraph.reading import CheckpointPlace, Reads, sessions
-from ledger.errors import InvalidInput
+from ledger.contention import until_uncontended
+from ledger.errors import SessionNotFound
 from ledger.memory import MemoryLedger
+from ledger.results import Guard
 
 _MOST: Final = 10_000
 #: Counters that the metadata of a checkpoint has for its delta channels.
 _DELTA_CHANNELS: Final = "counters_since_delta_snapshot"
+#: A namespace and the id of a checkpoint in it.
+Name = tuple[str, str]
 
 
 class Removals:
@@ -30,54 +34,118 @@ class Removals:
         runs = set(run_ids)
         for session in await sessions(ledger):
             places = [place async for place in self._reads.all_places(ledger, session, None)]
-            await self._hide(
-                ledger, session, [place for place in places if self._reads.metadata(place).get("run_id") in runs]
-            )
+            unwanted = [place for place in places if self._reads.metadata(place).get("run_id") in runs]
+            await _keep(ledger, session, await self._hidden(ledger, session, unwanted))
 
     async def prune(self, ledger: MemoryLedger, thread_ids: Sequence[str], strategy: str) -> None:
         """Hide all but the newest checkpoint of each namespace, or all.
 
         Raises:
-            InvalidInput: there is no such *strategy*.
+            TypeError, ValueError: as the SDK's own saver does, for one text as *thread_ids* and an unknown *strategy*.
+            Unavailable: others wrote to a thread all the time.
         """
-        if strategy in {"delete", "delete_all"}:
-            for thread_id in thread_ids:
-                await self.delete_thread(ledger, thread_id)
-            return
-        if strategy != "keep_latest":
-            raise InvalidInput("bad_value", "must be keep_latest or delete", field="strategy")
+        if isinstance(thread_ids, str):
+            raise TypeError("thread_ids must be a list of ids, not a str")
+        if strategy not in {"keep_latest", "delete", "delete_all"}:
+            raise ValueError(f"strategy must be keep_latest or delete, not {strategy!r}")
         for thread_id in thread_ids:
-            session = session_of(thread_id)
-            places = [place async for place in self._reads.all_places(ledger, session, thread_id)]
-            needed = self._needed(places)
-            unneeded = [place for place in places if (place.namespace, place.checkpoint_id) not in needed]
-            await self._hide(ledger, session, unneeded)
+            await (self._keep_latest if strategy == "keep_latest" else self.delete_thread)(ledger, thread_id)
 
-    def _needed(self, places: Sequence[CheckpointPlace]) -> set[tuple[str, str]]:
-        """Return the newest checkpoint of each namespace, and the ancestors that its delta channels are made of."""
-        by_id = {(place.namespace, place.checkpoint_id): place for place in places}
+    async def _keep_latest(self, ledger: MemoryLedger, thread_id: str) -> None:
+        """Hide what the thread has now and needs no more; what is written meanwhile stays, and what that needs."""
+        session = session_of(thread_id)
+        candidates: set[Name] | None = None
+
+        async def attempt(number: int) -> None:
+            nonlocal candidates
+            try:
+                version = (await ledger.get_state(session)).version
+            except SessionNotFound:
+                return
+            places = {_name(place): place async for place in self._reads.all_places(ledger, session, thread_id)}
+            if candidates is None:
+                candidates = set(places)
+            needed = await self._needed(ledger, places, new=places.keys() - candidates)
+            orphans = [_without_parent(places[name]) for name in needed if _parent(places[name]) not in needed]
+            changes = [each for each in orphans if each is not None]
+            unneeded = [place for name, place in places.items() if name not in needed]
+            changes += await self._hidden(ledger, session, unneeded)
+            await _keep(ledger, session, changes, expected_version=version)
+
+        await until_uncontended(attempt)
+
+    async def _needed(
+        self, ledger: MemoryLedger, places: dict[Name, CheckpointPlace], new: Collection[Name]
+    ) -> set[Name]:
+        """Return those that are *new*, of the others the newest of each namespace, and what these are made of."""
         newest: dict[str, CheckpointPlace] = {}
-        for place in places:  # in each namespace, the newest comes first
-            newest.setdefault(place.namespace, place)
+        for name, place in places.items():  # in each namespace, the newest comes first
+            if name not in new:
+                newest.setdefault(place.namespace, place)
+        chosen = [places[name] for name in new]
+        root = newest.pop("", None)
+        needed = await self._with_ancestors(ledger, places, [root, *chosen] if root else chosen)
+        others = [place for place in newest.values() if not self._is_of_an_old_call(place, places, needed)]
+        return needed | await self._with_ancestors(ledger, places, others)
+
+    def _is_of_an_old_call(self, place: CheckpointPlace, places: Collection[Name], needed: Collection[Name]) -> bool:
+        """Tell whether *place* is of a call of a subgraph that began at a checkpoint which is no longer needed.
+
+        Such a call has a namespace of its own, which ends in its task's id; what outlives a call has none. A call may
+        be stored before the checkpoint that it began at.
+        """
+        began_at = "", (self._reads.metadata(place).get("parents") or {}).get("")
+        return ":" in place.namespace and began_at in places and began_at not in needed
+
+    async def _with_ancestors(
+        self, ledger: MemoryLedger, places: dict[Name, CheckpointPlace], chosen: Iterable[CheckpointPlace]
+    ) -> set[Name]:
+        """Return *chosen* and the ancestors that their delta channels are made of, or that have their sends."""
         needed = set()
-        for namespace, place in newest.items():
+        for place in chosen:
             current: CheckpointPlace | None = place
             channels = set(self._reads.metadata(place).get(_DELTA_CHANNELS) or ())
+            reads_sends = bool(await self._reads.sends(ledger, place))
             while current is not None:
-                needed.add((namespace, current.checkpoint_id))
+                needed.add(_name(current))
                 values = current.stored["values"]
                 channels = {channel for channel in channels if (values.get(channel) or [None, None])[1] is None}
-                current = by_id.get((namespace, current.stored["parent"])) if channels else None
+                current = places.get(_parent(current)) if channels or reads_sends else None
+                reads_sends = False
         return needed
 
-    async def _hide(self, ledger: MemoryLedger, session: str, places: Sequence[CheckpointPlace]) -> None:
+    async def _hidden(
+        self, ledger: MemoryLedger, session: str, places: Sequence[CheckpointPlace]
+    ) -> list[dict[str, Any]]:
+        """Return what hides *places* and the writes after them."""
         hidden: list[dict[str, Any]] = []
         for place in places:
             writes = await ledger.list_kept(
                 session, WRITES, prefix=beginning(place.namespace, place.checkpoint_id), limit=_MOST
             )
             hidden += [{"space": WRITES, "key": value.key, "removed": True} for value in writes]
-            key = checkpoint_key(place.namespace, place.checkpoint_id)
-            hidden.append({"space": CHECKPOINTS, "key": key, "removed": True})
-        for at in range(0, len(hidden), _MOST):
-            await ledger.keep(session, hidden[at : at + _MOST])
+            hidden.append({"space": CHECKPOINTS, "key": checkpoint_key(*_name(place)), "removed": True})
+        return hidden
+
+
+async def _keep(ledger: MemoryLedger, session: str, changes: Sequence[dict[str, Any]], **guard: int) -> None:
+    own: Guard = {"expected_version": guard["expected_version"]} if guard else {}
+    for at in range(0, len(changes), _MOST):
+        done = await ledger.keep(session, changes[at : at + _MOST], **own)
+        own = {"expected_version": done.version} if guard else {}
+
+
+def _name(place: CheckpointPlace) -> Name:
+    return place.namespace, place.checkpoint_id
+
+
+def _parent(place: CheckpointPlace) -> Name:
+    return place.namespace, place.stored["parent"] or ""
+
+
+def _without_parent(place: CheckpointPlace) -> dict[str, Any] | None:
+    """Return what stores *place* as one without a parent; None if it is."""
+    if place.stored["parent"] is None:
+        return None
+    value = {**place.stored, "parent": None}
+    return {"space": CHECKPOINTS, "key": checkpoint_key(*_name(place)), "value": value}

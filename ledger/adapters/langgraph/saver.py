@@ -18,6 +18,7 @@ from langgraph.checkpoint.base import (
 )
 
 from ledger.adapters.deleting import OnDelete, check_deletes, check_on_delete
+from ledger.adapters.langgraph.deltas import delta_history
 from ledger.adapters.langgraph.reading import Reads
 from ledger.adapters.langgraph.recent import RecentWrites
 from ledger.adapters.langgraph.removing import Removals
@@ -142,7 +143,7 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Return the writes to each channel since the nearest ancestor that has its value, and that value."""
-        return await self._opened.run(self._reads.delta_history, config, channels)
+        return await self._opened.run(partial(delta_history, self._reads), config, channels)
 
     async def aversion_of(self, config: RunnableConfig) -> int | None:
         """Return the version of the session at which a checkpoint was stored; None if there is no such checkpoint."""
@@ -208,7 +209,7 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """See `aget_delta_channel_history`."""
-        return self._opened.call(self._reads.delta_history, config, channels)
+        return self._opened.call(partial(delta_history, self._reads), config, channels)
 
     def version_of(self, config: RunnableConfig) -> int | None:
         """See `aversion_of`."""

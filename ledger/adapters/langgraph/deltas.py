@@ -1,0 +1,39 @@
+"""Channels that store only differences: what to make their values of. Source: adapters LG-7."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import get_checkpoint_id
+
+from ledger.adapters.langgraph.reading import Reads, names_in
+from ledger.adapters.langgraph.stored import loaded
+from ledger.memory import MemoryLedger
+
+
+async def delta_history(
+    reads: Reads, ledger: MemoryLedger, config: RunnableConfig, channels: Sequence[str]
+) -> dict[str, Any]:
+    """Return, for each channel, the writes since the nearest ancestor that has a value, and that value."""
+    thread_id, namespace = names_in(config)
+    writes: dict[str, list[Any]] = {channel: [] for channel in channels}
+    seeds: dict[str, Any] = {}
+    target = await reads.place(ledger, thread_id, namespace, get_checkpoint_id(config)) if channels else None
+    parent = target.stored["parent"] if target else None
+    while parent and len(seeds) < len(writes):
+        place = await reads.place(ledger, thread_id, namespace, parent)
+        if place is None:
+            break
+        open_channels = writes.keys() - seeds.keys()
+        written = [each for each in await reads.written(ledger, place) if each[1] in open_channels]
+        values = {channel: place.stored["values"].get(channel, (None, None))[1] for channel in open_channels}
+        blobs = await reads.blobs(ledger, thread_id, [*values.values(), *(each[3] for each in written)])
+        for task, channel, _, reference in reversed(written):
+            writes[channel].append((task, channel, loaded(reads.serde, reference, blobs, reads.cache)))
+        stored = ((channel, reference) for channel, reference in values.items() if reference is not None)
+        seeds |= {channel: loaded(reads.serde, reference, blobs, reads.cache) for channel, reference in stored}
+        parent = place.stored["parent"]
+    return {
+        channel: {"writes": writes[channel][::-1], **({"seed": seeds[channel]} if channel in seeds else {})}
+        for channel in writes
+    }
