@@ -32,7 +32,7 @@ _NOT_FOR_CHILDREN = ("store", "summarizer", "embedder")
 _handles_for: ContextVar[int | None] = ContextVar("_handles_for", default=None)
 
 
-class SyncLongTermMemory(Blocking, of=LongTermMemory, without=frozenset({"over", "writes_for_promotion"})):
+class SyncLongTermMemory(Blocking, of=LongTermMemory, without=frozenset({"over", "past", "writes_for_promotion"})):
     """`LongTermMemory`, method by method; may be used from several threads."""
 
 

@@ -71,6 +71,8 @@ from projections.summaries import Summary
 class SyncLongTermMemory:
     def get(self, record_id: str) -> LongTermRecord:
         """Return a live record; of several with that id, the one changed last. It counts as read."""
+    def get_many(self, record_ids: Sequence[str], *, counts_reads: bool = True) -> list[LongTermRecord]:
+        """Return the live records with these ids, in no certain order; ids without one are left out."""
     def search(self, body: str | Mapping[str, Any] | RecordSearch) -> RecordPage:
         """Return a page of the records that match a search, or only a text, ranked. They count as read."""
     def pages(self, conditions: Sequence[FilterCondition]) -> Iterator[list[StoredRecord]]:
@@ -79,7 +81,9 @@ class SyncLongTermMemory:
         """Return the record after each event about it, oldest first, also if it was deleted."""
     def embed_pending(self) -> int:
         """Embed the records that have no vector yet, page by page; return how many."""
-    def create(self, records: Sequence[Mapping[str, Any]], *, deduplicate: bool = True) -> None:
+    def create(
+        self, records: Sequence[Mapping[str, Any]], *, deduplicate: bool = True, delete: Sequence[str] = ()
+    ) -> None:
         """Add *records*, or edit those whose ids are stored; the next read returns them."""
     def patch(self, record_id: str, changes: Mapping[str, Any]) -> LongTermRecord:
         """Change fields of a live record and return it; nulls are ignored."""
@@ -103,6 +107,8 @@ class SyncLongTermMemory:
         self, record_id: str, revision: int, *, namespace: str | None = None, user_id: str | None = None
     ) -> LongTermRecord:
         """Restore the record to *revision*, see `history`, and return it."""
+    def version(self, user_id: str) -> int:
+        """Return the version of the records of a user in the default namespace: how many changes there were so far."""
 
 class SyncMemoryLedger:
     @classmethod

@@ -9,8 +9,8 @@ loses nothing: `LongTermMemory.restore` undoes it. Source: http W-26 … W-35, W
 
 from ledger.long_term_memory.decisions import Promotion
 from ledger.long_term_memory.forget_policy import ForgetPolicy
+from ledger.long_term_memory.past_records import PastRecords, RecordPast
 from ledger.long_term_memory.record_index import RecordIndex, RecordIndexes
-from ledger.long_term_memory.record_restore import RecordRestore
 from ledger.long_term_memory.record_writer import records_stream
 from ledger.long_term_memory.results import ForgetResult, FoundRecord, LongTermRecord, RecordPage, Revision
 from ledger.long_term_memory.search_queries import RecordSearch, record_search
@@ -21,6 +21,7 @@ __all__ = [
     "FoundRecord",
     "LongTermMemory",
     "LongTermRecord",
+    "PastRecords",
     "Promotion",
     "RecordIndex",
     "RecordIndexes",
@@ -32,5 +33,5 @@ __all__ = [
 ]
 
 
-class LongTermMemory(RecordRestore):
+class LongTermMemory(RecordPast):
     """The records of all users in some namespaces; `over` returns one for other namespaces."""

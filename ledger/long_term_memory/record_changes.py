@@ -27,34 +27,43 @@ from projections.records import identity
 MOST_RECORDS: Final = 10_000
 MOST_SCANNED: Final = 10_000
 MOVED: Final = "moved"
+DELETED: Final = "deleted"
 
 
 class RecordChanges(RecordReads):
     """Create, change, delete, forget and merge records."""
 
-    async def create(self, records: Sequence[Mapping[str, Any]], *, deduplicate: bool = True) -> None:
+    async def create(
+        self, records: Sequence[Mapping[str, Any]], *, deduplicate: bool = True, delete: Sequence[str] = ()
+    ) -> None:
         """Add *records*, or edit those whose ids are stored; the next read returns them.
 
         Absent fields keep their value. A record with the same text and fields as a live one is not added; the live one
-        counts as read. All records of one namespace are added, or none.
+        counts as read. The live records with the ids *delete* are deleted. All records of one namespace are added and
+        deleted in one write, or none.
 
         Raises:
-            InvalidInput: a record is wrong (*field* has its index), or there are too many.
+            InvalidInput: a record is wrong (*field* has its index), an id is in both lists, or there are too many.
         """
         if not isinstance(records, list | tuple):
             raise InvalidInput("wrong_type", "must be a list", field="memories")
-        if len(records) > MOST_RECORDS:
+        if len(records) + len(delete) > MOST_RECORDS:
             raise InvalidInput(
                 "batch_size", f"must have at most {MOST_RECORDS} records", field="memories", limit=MOST_RECORDS
             )
         drafts = [record_draft(item, field=f"memories.{index}") for index, item in enumerate(records)]
+        deleted = tuple(dict.fromkeys(check_record_id(item_id, field="delete") for item_id in delete))
+        if not {draft.record_id for draft in drafts}.isdisjoint(deleted):
+            raise InvalidInput("bad_value", "must not have the id of a record to add", field="delete")
         homes = await self._homes(drafts)
-        by_namespace: dict[str, list[Stream]] = {}
-        for stream in dict.fromkeys(homes):
-            by_namespace.setdefault(stream.namespace, []).append(stream)
-        for streams in by_namespace.values():
-            here = [(draft, home) for draft, home in zip(drafts, homes, strict=True) if home in streams]
-            await self._create(streams, here, deduplicate=deduplicate)
+        by_namespace: dict[str, dict[Stream, None]] = {}
+        for stream in homes:
+            by_namespace.setdefault(stream.namespace, {})[stream] = None
+        for streams in _by_namespace(await self._stored(*deleted) if deleted else []):
+            by_namespace.setdefault(streams[0].namespace, {}).update(dict.fromkeys(streams))
+        for own in by_namespace.values():
+            here = [(draft, home) for draft, home in zip(drafts, homes, strict=True) if home in own]
+            await self._create(list(own), here, deleted, deduplicate=deduplicate)
 
     async def patch(self, record_id: str, changes: Mapping[str, Any]) -> LongTermRecord:
         """Change fields of a live record and return it; nulls are ignored.
@@ -92,7 +101,7 @@ class RecordChanges(RecordReads):
         for streams in _by_namespace(await self._stored(*ids)):
 
             def deletions(stream: Stream, known: KnownRecords) -> list[Any]:
-                return decisions.delete(known, ids, reason="deleted", write_id=write_id)
+                return decisions.delete(known, ids, reason=DELETED, write_id=write_id)
 
             written = await self._writer.write(streams, RecordLookup(record_ids=ids), deletions)
             deleted += sum(len(write.events) for write in written)
@@ -203,7 +212,12 @@ class RecordChanges(RecordReads):
         return homes
 
     async def _create(
-        self, streams: Sequence[Stream], drafts: Sequence[tuple[RecordDraft, Stream]], *, deduplicate: bool
+        self,
+        streams: Sequence[Stream],
+        drafts: Sequence[tuple[RecordDraft, Stream]],
+        deleted: Sequence[str],
+        *,
+        deduplicate: bool,
     ) -> None:
         write_id = self._clock.ulid()
         touched: set[tuple[Stream, str]] = set()
@@ -212,10 +226,10 @@ class RecordChanges(RecordReads):
             own = [draft for draft, home in drafts if home == stream]
             creation = decisions.create(known, own, stream=stream, write_id=write_id, deduplicate=deduplicate)
             touched.update((stream, item) for item in creation.touched)
-            return list(creation.events)
+            return [*creation.events, *decisions.delete(known, deleted, reason=DELETED, write_id=write_id)]
 
         lookup = RecordLookup(
-            record_ids=tuple(draft.record_id for draft, _ in drafts),
+            record_ids=(*(draft.record_id for draft, _ in drafts), *deleted),
             identities=tuple(identity(fields_of(draft, None, home)) for draft, home in drafts) if deduplicate else (),
         )
         written = await self._writer.write(streams, lookup, decide_creation)

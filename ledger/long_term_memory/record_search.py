@@ -96,6 +96,17 @@ class RecordReads:
         await self._read([stored])
         return shown(stored, namespace=self._shown_name(name))
 
+    async def get_many(self, record_ids: Sequence[str], *, counts_reads: bool = True) -> list[LongTermRecord]:
+        """Return the live records with these ids, in no certain order; ids without one are left out.
+
+        They count as read, unless not *counts_reads*.
+        """
+        ids = dict.fromkeys(check_record_id(record_id, field="ids") for record_id in record_ids)
+        live = [(stored, name) for stored, name in await self._stored(*ids) if stored.record.live] if ids else []
+        if counts_reads:
+            await self._read([stored for stored, _ in live])
+        return [shown(stored, namespace=self._shown_name(name)) for stored, name in live]
+
     async def search(self, body: str | Mapping[str, Any] | RecordSearch) -> RecordPage:
         """Return a page of the records that match a search, or only a text, ranked. They count as read.
 

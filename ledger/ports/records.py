@@ -20,6 +20,8 @@ from projections.records import Record
 
 #: The name of the stored projection, of its checkpoints and its table.
 RECORDS_PROJECTION: Final = "records"
+#: The extraction strategy of records whose text is not embedded, such as a value of which only a part is searched.
+NOT_EMBEDDED: Final = "not_embedded"
 #: How many words of a query are searched, the longest first.
 MOST_WORDS: Final = 32
 
@@ -192,7 +194,7 @@ class RecordStore(Protocol):
         ...
 
     async def to_embed(self, builds: RecordBuilds, model: str, *, limit: int) -> list[StoredRecord]:
-        """Return live records whose text has no embedding by *model*, oldest first."""
+        """Return live records whose text has no embedding by *model*, oldest first, except those of `NOT_EMBEDDED`."""
         ...
 
     async def save_embeddings(self, model: str, embeddings: Sequence[tuple[StoredRecord, Sequence[float]]]) -> None:

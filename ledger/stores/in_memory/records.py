@@ -1,24 +1,20 @@
 """Records of long-term memory in the in-memory store."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import assert_never
 from uuid import UUID
 
 import msgspec
 from msgspec.structs import replace
 
-from ledger.events import to_microseconds
 from ledger.ports import Clock
 from ledger.ports.records import (
-    MOST_WORDS,
+    NOT_EMBEDDED,
     RECORDS_PROJECTION,
     ChangedRecord,
     RecordAccess,
     RecordBuilds,
     RecordEvents,
-    RecordHit,
     RecordHitPage,
     RecordKey,
     RecordLookup,
@@ -26,12 +22,10 @@ from ledger.ports.records import (
     StoredRecord,
 )
 from ledger.ports.stored_projections import FoldedPage
+from ledger.stores.in_memory.found_records import found_in
 from ledger.stores.in_memory.namespaces import StoredNamespace, begin_live
 from projections.languages import SearchLanguage
-from projections.record_filters import Date, FilterCondition, Tag, date_matches, folded, tag_matches
 from projections.records import RECORDS, Record, identity
-from projections.search import PIECE_CHARACTERS
-from projections.words import asked_words, index_words
 
 
 class _Access(msgspec.Struct, frozen=True):
@@ -135,17 +129,7 @@ class InMemoryRecords:
         return sorted(several, key=lambda record: (*record.key[:2], record.record.created_at, record.record.record_id))
 
     async def search(self, builds: RecordBuilds, query: RecordQuery) -> RecordHitPage:
-        scores = None if query.text is None else self._scores(builds, query)
-        hits = [
-            RecordHit(record, None if scores is None else scores[record.key])
-            for record in self._live(builds)
-            if all(_matches(condition, record) for condition in query.conditions)
-            and (scores is None or record.key in scores)
-        ]
-        if query.distance_threshold is not None and scores is not None:
-            hits = [hit for hit in hits if 1 - (hit.score or 0.0) <= query.distance_threshold]
-        ranked = sorted(hits, key=lambda hit: _best_first(hit, query))
-        return RecordHitPage(len(ranked), ranked[query.offset : query.offset + query.limit])
+        return found_in(list(self._live(builds)), query, lambda record: self._embedding(query.model, record))
 
     async def touch(self, keys: Sequence[RecordKey], *, now: datetime, pause_s: float) -> None:
         for key in set(keys):
@@ -164,7 +148,11 @@ class InMemoryRecords:
         return True
 
     async def to_embed(self, builds: RecordBuilds, model: str, *, limit: int) -> list[StoredRecord]:
-        left = [record for record in self._live(builds) if self._embedding(model, record) is None]
+        left = [
+            record
+            for record in self._live(builds)
+            if record.record.fields.extraction_strategy != NOT_EMBEDDED and self._embedding(model, record) is None
+        ]
         return sorted(left, key=lambda record: (record.record.created_at, record.record.record_id, record.stream_id))[
             :limit
         ]
@@ -192,70 +180,3 @@ class InMemoryRecords:
     def _embedding(self, model: str, record: StoredRecord) -> Sequence[float] | None:
         text, vector = self._embeddings.get((model, record.key), ("", None))
         return vector if text == record.record.fields.text else None
-
-    def _scores(self, builds: RecordBuilds, query: RecordQuery) -> dict[RecordKey, float]:
-        by_words = self._by_words(builds, query.text or "", query.language)
-        if query.vector is None or query.mode == "keyword":
-            return by_words
-        near = {
-            record.key: _similarity(query.vector, vector)
-            for record in self._live(builds)
-            if (vector := self._embedding(query.model, record)) is not None and len(vector) == len(query.vector)
-        }
-        if query.mode == "semantic":
-            return near
-        return {
-            key: query.alpha * near.get(key, 0.0) + (1 - query.alpha) * by_words.get(key, 0.0)
-            for key in {*near, *by_words}
-        }
-
-    def _by_words(self, builds: RecordBuilds, text: str, language: SearchLanguage) -> dict[RecordKey, float]:
-        """Return, by record, the share of the query's total word weight that the record's words have."""
-        words_by_key = {
-            record.key: set(index_words(record.record.fields.text[:PIECE_CHARACTERS], language=language).counts)
-            for record in self._live(builds)
-        }
-        asked = sorted(asked_words(text, language=language).stems, key=lambda word: (-len(word), word))[:MOST_WORDS]
-        counts = {word: sum(word in each for each in words_by_key.values()) for word in asked}
-        rarity = {word: math.log(1 + (len(words_by_key) - n + 0.5) / (n + 0.5)) for word, n in counts.items()}
-        whole = sum(rarity.values())
-        shares = {key: sum(rarity[word] for word in asked if word in each) for key, each in words_by_key.items()}
-        return {key: min(1.0, share / whole) for key, share in shares.items() if share}
-
-
-def _matches(condition: FilterCondition, record: StoredRecord) -> bool:
-    fields = record.record.fields
-    match condition:
-        case Date(field="created_at"):
-            return date_matches(condition, record.record.created_at)
-        case Date(field="last_accessed"):
-            return date_matches(condition, record.last_accessed)
-        case Date():
-            return date_matches(condition, fields.event_date)
-        case Tag(field="topics" | "entities" as name):
-            return tag_matches(condition, [folded(name, each) for each in getattr(fields, name) or ()])
-        case Tag(field="user_id"):
-            return tag_matches(condition, [record.user_id] if record.user_id else [])
-        case Tag(field=name):
-            value = getattr(fields, name)
-            return tag_matches(condition, [] if value is None else [value])
-        case _:
-            assert_never(condition)
-
-
-def _best_first(hit: RecordHit, query: RecordQuery) -> tuple[float, int, str, UUID]:
-    stored = hit.stored
-    rank = hit.score or 0.0
-    if hit.score is not None and query.recency is not None:
-        recency = query.recency.of(
-            last_accessed=stored.last_accessed, created_at=stored.record.created_at, now=query.now
-        )
-        rank = query.recency.rank(distance=1 - hit.score, recency=recency)
-    age = to_microseconds(stored.record.created_at)
-    return -rank, age if query.oldest_first else -age, stored.record.record_id, stored.stream_id
-
-
-def _similarity(first: Sequence[float], other: Sequence[float]) -> float:
-    lengths = math.hypot(*first) * math.hypot(*other)
-    near = sum(a * b for a, b in zip(first, other, strict=True)) / lengths if lengths else 0.0
-    return min(1.0, max(0.0, near))

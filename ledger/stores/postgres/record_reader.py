@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from ledger.events import StoredEvent
 from ledger.ports.records import (
+    NOT_EMBEDDED,
     RecordBuilds,
     RecordEvents,
     RecordHit,
@@ -90,7 +91,8 @@ class RecordReader:
 
     async def to_embed(self, builds: RecordBuilds, model: str, *, limit: int) -> list[StoredRecord]:
         source, row = sources.of_each_build(builds, RECORD.c.live)
-        left = sa.select(*_places(row)).select_from(source).where(~sources.is_embedded(builds, row, model))
+        missing = row.c.extraction_strategy != NOT_EMBEDDED, ~sources.is_embedded(builds, row, model)
+        left = sa.select(*_places(row)).select_from(source).where(*missing)
         found = left.order_by(row.c.created_at, _id(row), row.c.stream_id).limit(limit).subquery("h")
         return await self._stored(builds, found, (found.c.created_at, _id(found), found.c.stream_id))
 

@@ -1,0 +1,155 @@
+"""Read the records of one user as they were at a version of their stream, or at a time."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
+
+from ledger.codec import decode
+from ledger.errors import InvalidInput, VersionNotFound
+from ledger.history.items import read_item_events
+from ledger.ids import Stream
+from ledger.long_term_memory.drafts import check_record_id
+from ledger.long_term_memory.record_restore import RecordRestore
+from ledger.long_term_memory.record_writer import records_stream
+from ledger.long_term_memory.results import LongTermRecord, RecordPage, found, shown
+from ledger.long_term_memory.search_queries import record_search
+from ledger.ports import Clock, Store
+from ledger.ports.records import RecordQuery, StoredRecord
+from ledger.session.drafts import check_time
+from ledger.stores.in_memory.found_records import found_in
+from ledger.strict_json import check_integer
+from projections.languages import SearchLanguage
+from projections.ranges import ranges_of
+from projections.record_filters import FilterCondition
+from projections.records import Record, fold
+
+_PAGE: Final = 1_000
+
+
+class PastRecords(NamedTuple):
+    """Reads the live records of one user at a version or a time, in one namespace; nothing counts as read.
+
+    A read by id costs what is stored about these records; any other folds all events of the user up to then.
+    """
+
+    memory: RecordRestore
+    store: Store
+    stream: Stream
+    version: int | None
+    moment: datetime | None
+    language: SearchLanguage
+    clock: Clock
+
+    async def get_many(self, record_ids: Sequence[str], *, counts_reads: bool = False) -> list[LongTermRecord]:
+        """Return what `LongTermMemory.get_many` returned then."""
+        until = await self._until()
+        ids = [check_record_id(record_id, field="ids") for record_id in record_ids]
+        events = await read_item_events(self.store, self.stream, ids, until=until)
+        now = await self.memory._stored(*ids) if ids else []  # noqa: SLF001 - a class may read its own kind
+        merges = {version for stored, _ in now if self._is_here(stored) for version in stored.record.merges}
+        unread = {version for version in merges if version <= until} - {event.version for event in events}
+        events += await self.store.events.read_versions(self.stream, ranges_of(sorted(unread))) if unread else []
+        known = fold(map(decode, sorted(events, key=attrgetter("version"))))
+        wanted = {record_id: known[record_id] for record_id in ids if record_id in known}
+        return [shown(stored, namespace=None) for stored in self._live(wanted)]
+
+    async def search(self, body: str | Mapping[str, Any]) -> RecordPage:
+        """Return what `LongTermMemory.search` finds by words among the records of then: no past has embeddings.
+
+        Raises:
+            InvalidInput: a field of *body* is wrong.
+        """
+        request = record_search(body)
+        query = RecordQuery(
+            conditions=request.conditions,
+            text=request.text,
+            recency=request.recency,
+            now=self.clock.now(),
+            language=self.language,
+            limit=request.limit,
+            offset=request.offset,
+        )
+        page = found_in(await self._all(), query, lambda record: None)
+        score_type = None if request.text is None else "keyword"
+        end = request.offset + request.limit
+        return RecordPage(
+            memories=[found(hit, namespace=None, score_type=score_type) for hit in page.hits],
+            total=page.total,
+            next_offset=end if end < page.total else None,
+        )
+
+    async def pages(self, conditions: Sequence[FilterCondition]) -> AsyncIterator[list[StoredRecord]]:
+        """Yield, in one page, the records that met *conditions*, the oldest first."""
+        live = await self._all()
+        query = RecordQuery(
+            conditions=tuple(conditions), now=self.clock.now(), oldest_first=True, limit=max(1, len(live))
+        )
+        yield [hit.stored for hit in found_in(live, query, lambda record: None).hits]
+
+    async def _all(self) -> list[StoredRecord]:
+        until, known = await self._until(), dict[str, Record]()
+        after = 0
+        while after < until:
+            page = await self.store.events.read_stream(self.stream, after=after, until=until, limit=_PAGE)
+            known = fold(map(decode, page), known)
+            after = page[-1].version
+        return self._live(known)
+
+    async def _until(self) -> int:
+        """Return the version to read at; 0 before the first event.
+
+        Raises:
+            VersionNotFound: there is no such version.
+        """
+        if self.moment is not None:
+            return await self.store.events.version_at(self.stream, self.moment)
+        head, _ = await self.store.events.head(self.stream)
+        version = self.version or 0
+        if version > head:
+            raise VersionNotFound(f"the records of the user have versions up to {head}")
+        return version
+
+    def _is_here(self, stored: StoredRecord) -> bool:
+        return stored.stream_id == self.stream.stream_id
+
+    def _live(self, records: Mapping[str, Record]) -> list[StoredRecord]:
+        return [
+            StoredRecord(
+                namespace_id=self.stream.namespace_id,
+                stream_id=self.stream.stream_id,
+                user_id=self.stream.user_id,
+                record=record,
+                last_accessed=record.persisted_at,
+            )
+            for record in records.values()
+            if record.live
+        ]
+
+
+class RecordPast(RecordRestore):
+    """Read the records of one user at an earlier time."""
+
+    async def version(self, user_id: str) -> int:
+        """Return the version of the records of a user in the default namespace: how many changes there were so far."""
+        return (await self._store.events.head(records_stream(self._default, user_id)))[0]
+
+    def past(self, user_id: str, *, version: int | None = None, at: datetime | str | None = None) -> PastRecords:
+        """Return what reads a user's records in the default namespace as they were at a version, or at a time.
+
+        Raises:
+            InvalidInput: not one of them was given, or it is wrong.
+        """
+        if (version is None) == (at is None):
+            raise InvalidInput("bad_version", "give a version or a moment", field="version")
+        if version is not None:
+            check_integer(version, field="version", code="bad_version", least=0)
+        return PastRecords(
+            self,
+            self._store,
+            records_stream(self._default, user_id),
+            version,
+            check_time(at, "at"),
+            self._indexes.language,
+            self._clock,
+        )
