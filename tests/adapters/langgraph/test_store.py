@@ -62,7 +62,7 @@ async def test_a_batch_with_a_bad_value_writes_nothing(store: LedgerStore) -> No
     with pytest.raises(InvalidInput, match="JSON"):
         await store.abatch([PutOp(USER, "a", {"x": 1}), PutOp(USER, "b", {"x": object()})])
     with pytest.raises(InvalidInput, match="index"):
-        await store.aput(USER, "a", {"x": 1}, index=["x"])
+        await store.abatch([PutOp(USER, "a", {"x": 1}), PutOp(USER, "b", {"x": 1}, index="x")])  # type: ignore[arg-type]
     assert await store.abatch([GetOp(USER, "a"), GetOp(USER, "b")]) == [None, None]
 
 

@@ -27,7 +27,8 @@ class StoreUnderTest(LedgerStore):
 
     def __init__(self, *, index: Any = None) -> None:
         embedder = {"embedder": Embedding(index["embed"])} if index else {}
-        super().__init__(OpenedLedger(what="the store", store=InMemoryStore(), **embedder))
+        fields = {"fields": index.get("fields")} if index else None
+        super().__init__(OpenedLedger(what="the store", store=InMemoryStore(), **embedder), index=fields)
 
 
 langgraph.store.memory.InMemoryStore = StoreUnderTest  # type: ignore[misc, assignment]
