@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ledger.codec import decode
 from ledger.errors import InvalidInput, VersionNotFound
@@ -27,29 +27,41 @@ from projections.records import Record, fold
 _PAGE: Final = 1_000
 
 
-class PastRecords(NamedTuple):
+class PastRecords:
     """Reads the live records of one user at a version or a time, in one namespace; nothing counts as read.
 
     A read by id costs what is stored about these records; any other folds all events of the user up to then.
     """
 
-    memory: RecordRestore
-    store: Store
-    stream: Stream
-    version: int | None
-    moment: datetime | None
-    language: SearchLanguage
-    clock: Clock
+    def __init__(
+        self,
+        memory: RecordRestore,
+        store: Store,
+        stream: Stream,
+        *,
+        version: int | None,
+        moment: datetime | None,
+        language: SearchLanguage,
+        clock: Clock,
+    ) -> None:
+        """Read *stream* of *memory* at *version*, or at *moment* if that is given."""
+        self._memory = memory
+        self._store = store
+        self._stream = stream
+        self._version = version
+        self._moment = moment
+        self._language = language
+        self._clock = clock
 
     async def get_many(self, record_ids: Sequence[str], *, counts_reads: bool = False) -> list[LongTermRecord]:
         """Return what `LongTermMemory.get_many` returned then."""
         until = await self._until()
         ids = [check_record_id(record_id, field="ids") for record_id in record_ids]
-        events = await read_item_events(self.store, self.stream, ids, until=until)
-        now = await self.memory._stored(*ids) if ids else []  # noqa: SLF001 - a class may read its own kind
+        events = await read_item_events(self._store, self._stream, ids, until=until)
+        now = await self._memory._stored(*ids) if ids else []  # noqa: SLF001 - of the same package
         merges = {version for stored, _ in now if self._is_here(stored) for version in stored.record.merges}
         unread = {version for version in merges if version <= until} - {event.version for event in events}
-        events += await self.store.events.read_versions(self.stream, ranges_of(sorted(unread))) if unread else []
+        events += await self._store.events.read_versions(self._stream, ranges_of(sorted(unread))) if unread else []
         known = fold(map(decode, sorted(events, key=attrgetter("version"))))
         wanted = {record_id: known[record_id] for record_id in ids if record_id in known}
         return [shown(stored, namespace=None) for stored in self._live(wanted)]
@@ -65,8 +77,8 @@ class PastRecords(NamedTuple):
             conditions=request.conditions,
             text=request.text,
             recency=request.recency,
-            now=self.clock.now(),
-            language=self.language,
+            now=self._clock.now(),
+            language=self._language,
             limit=request.limit,
             offset=request.offset,
         )
@@ -83,7 +95,7 @@ class PastRecords(NamedTuple):
         """Yield, in one page, the records that met *conditions*, the oldest first."""
         live = await self._all()
         query = RecordQuery(
-            conditions=tuple(conditions), now=self.clock.now(), oldest_first=True, limit=max(1, len(live))
+            conditions=tuple(conditions), now=self._clock.now(), oldest_first=True, limit=max(1, len(live))
         )
         yield [hit.stored for hit in found_in(live, query, lambda record: None).hits]
 
@@ -91,7 +103,7 @@ class PastRecords(NamedTuple):
         until, known = await self._until(), dict[str, Record]()
         after = 0
         while after < until:
-            page = await self.store.events.read_stream(self.stream, after=after, until=until, limit=_PAGE)
+            page = await self._store.events.read_stream(self._stream, after=after, until=until, limit=_PAGE)
             known = fold(map(decode, page), known)
             after = page[-1].version
         return self._live(known)
@@ -102,23 +114,23 @@ class PastRecords(NamedTuple):
         Raises:
             VersionNotFound: there is no such version.
         """
-        if self.moment is not None:
-            return await self.store.events.version_at(self.stream, self.moment)
-        head, _ = await self.store.events.head(self.stream)
-        version = self.version or 0
+        if self._moment is not None:
+            return await self._store.events.version_at(self._stream, self._moment)
+        head, _ = await self._store.events.head(self._stream)
+        version = self._version or 0
         if version > head:
             raise VersionNotFound(f"the records of the user have versions up to {head}")
         return version
 
     def _is_here(self, stored: StoredRecord) -> bool:
-        return stored.stream_id == self.stream.stream_id
+        return stored.stream_id == self._stream.stream_id
 
     def _live(self, records: Mapping[str, Record]) -> list[StoredRecord]:
         return [
             StoredRecord(
-                namespace_id=self.stream.namespace_id,
-                stream_id=self.stream.stream_id,
-                user_id=self.stream.user_id,
+                namespace_id=self._stream.namespace_id,
+                stream_id=self._stream.stream_id,
+                user_id=self._stream.user_id,
                 record=record,
                 last_accessed=record.persisted_at,
             )
@@ -148,8 +160,8 @@ class RecordPast(RecordRestore):
             self,
             self._store,
             records_stream(self._default, user_id),
-            version,
-            check_time(at, "at"),
-            self._indexes.language,
-            self._clock,
+            version=version,
+            moment=check_time(at, "at"),
+            language=self._indexes.language,
+            clock=self._clock,
         )

@@ -136,7 +136,14 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
         await self._opened.run(self._writes.copy_thread, source_thread_id, target_thread_id)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Hide all but the newest checkpoint of each namespace; ``"delete"`` ends the threads."""
+        """Hide all but the newest checkpoint of each namespace; ``"delete"`` ends the threads.
+
+        What delta channels need of older checkpoints stays, and what is written meanwhile.
+
+        Raises:
+            TypeError: *thread_ids* is one text.
+            ValueError: the *strategy* is unknown.
+        """
         await self._opened.run_once(partial(self._removals.prune, thread_ids=thread_ids, strategy=strategy))
 
     async def aget_delta_channel_history(
