@@ -16,11 +16,12 @@ def of(thread_id: str, **more: str) -> Any:
     return {"configurable": {"thread_id": thread_id, "checkpoint_ns": "", **more}}
 
 
-async def put(saver: LedgerSaver, after: Any, number: int, **values: Any) -> Any:
+async def put(saver: LedgerSaver, after: Any, number: int, more: Any = None, **values: Any) -> Any:
     versions: Any = dict.fromkeys(values, str(number))
     checkpoint: Any = {**empty_checkpoint(), "id": f"{number:04}"}
     checkpoint |= {"channel_values": values, "channel_versions": versions}
-    return await saver.aput(after, checkpoint, {"source": "loop", "step": number, "parents": {}}, versions)
+    metadata: Any = {"source": "loop", "step": number, "parents": {}, **(more or {})}
+    return await saver.aput(after, checkpoint, metadata, versions)
 
 
 async def ids(saver: LedgerSaver, thread_id: str) -> list[str]:
@@ -84,6 +85,27 @@ async def test_what_is_written_while_a_thread_is_pruned_stays__LG_9(
     assert pruned is not None
     assert pruned.parent_config is None
     assert (await own_ledger.verify("t")).ok
+
+
+@pytest.mark.parametrize("is_guarded", [True, False])
+async def test_a_delta_channel_that_begins_while_a_thread_is_pruned_has_its_history__LG_9(
+    saver: LedgerSaver, own_ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch, is_guarded: bool
+) -> None:
+    second = await put(saver, await put(saver, of("t"), 1, items=[1]), 2)
+    keep, other, stored = MemoryLedger.keep, LedgerSaver(own_ledger), []
+
+    async def keep_later(ledger: MemoryLedger, session: str, values: Any, **options: Any) -> Any:
+        if not stored and any("removed" in value for value in values):
+            stored.append(second)
+            stored[0] = await put(other, second, 3, {"counters_since_delta_snapshot": {"items": [1, 1]}})
+        if not is_guarded:  # the control
+            options.pop("expected_version", None)
+        return await keep(ledger, session, values, **options)
+
+    monkeypatch.setattr(MemoryLedger, "keep", keep_later)
+    await saver.aprune(["t"])
+    found = await saver.aget_delta_channel_history(config=stored[0], channels=["items"])
+    assert ("seed" in found["items"]) == is_guarded
 
 
 async def test_a_pruned_thread_reads_as_before_at_an_earlier_version__LG_10(saver: LedgerSaver) -> None:
