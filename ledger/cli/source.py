@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from ledger.errors import ImportRefused, InvalidInput
-from ledger.importers.parts.documents import is_whole
+from ledger.importers.parts.documents import BY_LINE, is_whole
 
 LINE_BYTES: Final = 12 * 1024 * 1024
 RATIO: Final = 200
@@ -103,7 +103,7 @@ class _Spool:
         self.size += len(chunk)
         end, newline, rest = chunk.partition(b"\n")
         if self._line + len(end) > LINE_BYTES:
-            message = f"the line must have at most {LINE_BYTES:,} bytes"
+            message = f"the line must have at most {LINE_BYTES:,} bytes; {BY_LINE}"
             raise ImportRefused("line_too_long", message, line=self._number)
         self._number += len(newline) + rest.count(b"\n")
         self._line = len(rest) - rest.rfind(b"\n") - 1 if newline else self._line + len(end)

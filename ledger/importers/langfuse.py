@@ -10,6 +10,7 @@ from ledger.importers.parts.call_histories import conversations_of
 from ledger.importers.parts.documents import Document
 from ledger.importers.parts.reported_calls import ReportedCall, read_call
 from ledger.importers.parts.run_messages import beside_messages, messages_in, part_entries, record_of
+from ledger.importers.parts.spool import in_order
 
 FORMAT: Final = "langfuse"
 _TYPES: Final = frozenset(
@@ -29,13 +30,21 @@ def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
     Raises:
         ImportRefused: ``bad_shape``.
     """
-    placed = [(document.line, each) for document in found for each in _observations(document)]
-    sessions: dict[str, str] = {}  # that one observation of a trace names
-    for _, each in placed:
-        if each.get("sessionId"):
-            sessions.setdefault(each["traceId"], str(each["sessionId"]))
-    placed.sort(key=lambda each: (str(each[1].get("startTime") or ""), each[1].get("parentObservationId") is not None))
+    sessions: dict[str, str] = {}  # that one observation of a trace names; complete when the first is yielded
+    placed = in_order(_ordered(found, sessions))
     yield from conversations_of(FORMAT, ((line, _call(each, sessions, line)) for line, each in placed))
+
+
+def _ordered(
+    found: Iterator[Document], sessions: dict[str, str]
+) -> Iterator[tuple[tuple[str, bool], tuple[int, JsonObject]]]:
+    """Yield the order, line and content of each observation, and add the session of its trace to *sessions*."""
+    for document in found:
+        for each in _observations(document):
+            if each.get("sessionId"):
+                sessions.setdefault(each["traceId"], str(each["sessionId"]))
+            order = str(each.get("startTime") or ""), each.get("parentObservationId") is not None
+            yield order, (document.line, each)
 
 
 def _listed(value: Any) -> list[Any]:

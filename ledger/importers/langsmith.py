@@ -10,6 +10,7 @@ from ledger.importers.parts.call_histories import conversations_of
 from ledger.importers.parts.documents import Document
 from ledger.importers.parts.reported_calls import ReportedCall, read_call
 from ledger.importers.parts.run_messages import beside_messages, messages_in, part_entries, record_of
+from ledger.importers.parts.spool import in_order
 
 FORMAT: Final = "langsmith"
 _SESSIONS: Final = ("thread_id", "session_id", "conversation_id")
@@ -28,14 +29,19 @@ def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
     Raises:
         ImportRefused: ``bad_shape``.
     """
-    runs = [(document.line, run) for document in found for run in _runs(document)]
-    threads: dict[str, str] = {}
-    for _, run in runs:
-        thread = _thread(run)
-        if thread is not None:
-            threads.setdefault(str(run["trace_id"]), thread)
-    runs.sort(key=lambda placed: placed[1]["dotted_order"])
+    threads: dict[str, str] = {}  # of all traces, when the first run is yielded
+    runs = in_order(_ordered(found, threads))
     yield from conversations_of(FORMAT, ((line, _call(run, threads, line)) for line, run in runs))
+
+
+def _ordered(found: Iterator[Document], threads: dict[str, str]) -> Iterator[tuple[str, tuple[int, JsonObject]]]:
+    """Yield the dotted order, line and content of each run, and add the thread of its trace to *threads*."""
+    for document in found:
+        for run in _runs(document):
+            thread = _thread(run)
+            if thread is not None:
+                threads.setdefault(str(run["trace_id"]), thread)
+            yield run["dotted_order"], (document.line, run)
 
 
 def _runs(document: Document) -> Iterator[JsonObject]:

@@ -8,7 +8,7 @@ from ledger.importers.base import ConversationReader, Importer
 from ledger.importers.parts.call_histories import conversations_of
 from ledger.importers.parts.documents import Document
 from ledger.importers.parts.otlp_records import is_otlp, records_of
-from ledger.importers.parts.reported_calls import calls_of
+from ledger.importers.parts.reported_calls import ReportedCall, calls_of
 
 FORMAT: Final = "otlp"
 _NOTHING: Final = (
@@ -28,14 +28,18 @@ def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
     Raises:
         ImportRefused: ``no_content``; or a span does not have the shape of its format.
     """
-    calls = [
-        (document.line, call)
-        for document in found
-        for call in calls_of(list(records_of(document.value, line=document.line)))
-    ]
-    if all(call.content == "none" for _, call in calls):
+    yield from conversations_of(FORMAT, _calls(found))
+
+
+def _calls(found: Iterator[Document]) -> Iterator[tuple[int, ReportedCall]]:
+    """Yield the calls with their lines; refuse the file at its end if none has content."""
+    has_content = False
+    for document in found:
+        for call in calls_of(list(records_of(document.value, line=document.line))):
+            has_content = has_content or call.content != "none"
+            yield document.line, call
+    if not has_content:
         raise ImportRefused("no_content", _NOTHING, line=1)
-    yield from conversations_of(FORMAT, calls)
 
 
 IMPORTER: Final = Importer(FORMAT, detects, read)

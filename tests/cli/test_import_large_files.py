@@ -1,4 +1,4 @@
-"""A year of a coding agent in one file is imported in flat memory."""
+"""A year of a coding agent, or of traces, in one file is imported in flat memory."""
 
 import json
 import os
@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 
 from tests.cli.conftest import Cli
+from tests.support.trace_files import LINES, write_traces
 
 SESSION = "8d0c2c1e-8a51-4b0e-9d53-0f6f1f4f7a10"
 MEGABYTE = 1024 * 1024
@@ -75,4 +76,21 @@ def test_200_megabytes_of_a_coding_agent_need_hardly_more_memory_than_20(cli: Cl
         memory, entries = peak(cli.elsewhere(f"{cli.namespace}-{size}"), path)
         found[size] = memory
         print(f"{size} MB: {entries} entries, peak {memory / MEGABYTE:.0f} MB")
+    assert found[200] - found[20] < MORE
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3_000)
+@pytest.mark.parametrize("format_", LINES)
+def test_200_megabytes_of_traces_need_hardly_more_memory_than_20(
+    format_: str, cli: Cli, tmp_path: Path, seed: int
+) -> None:
+    """Calls of one conversation are far apart, and what is held of them are ids and their order."""
+    found = {}
+    for size in (20, 200):
+        path = tmp_path / f"{size}.jsonl"
+        write_traces(path, format_, seed, size * MEGABYTE)
+        memory, entries = peak(cli.elsewhere(f"{cli.namespace}-{size}"), path)
+        found[size] = memory
+        print(f"{format_}, {size} MB: {entries} entries, peak {memory / MEGABYTE:.0f} MB")
     assert found[200] - found[20] < MORE

@@ -116,6 +116,25 @@ def test_what_is_no_run_is_refused_at_its_line() -> None:
     assert (refused.value.code, refused.value.line) == ("bad_shape", 3)
 
 
+@pytest.mark.parametrize(("indent", "code"), [(None, "line_too_long"), (1, "too_large")])
+async def test_a_list_that_is_too_large_is_refused_and_says_what_to_do(
+    indent: int | None, code: str, tmp_path: Path
+) -> None:
+    """The same runs are taken one on each line."""
+    run = json.loads((SAMPLES / "langsmith_texts.jsonl").read_bytes().splitlines()[0])
+    runs = [{**run, "id": f"run-{number}", "tags": ["x" * 1_000_000]} for number in range(13)]
+    path = tmp_path / "runs.json"
+    path.write_text(json.dumps(runs, indent=indent))
+    ledger = ledger_over(InMemoryStore())
+    with pytest.raises(
+        ImportRefused, match="at most 12,582,912 bytes; write one message, conversation, run,"
+    ) as refused:
+        await taken_in(ledger, path)
+    assert refused.value.code == code
+    path.write_text("\n".join(map(json.dumps, runs)))
+    assert (await taken_in(ledger, path)).sessions == 1
+
+
 def test_one_observation_names_the_session_of_its_trace_and_an_unknown_type_is_kept__IN_9() -> None:
     about = {"traceId": "t-1", "startTime": "2026-03-01T10:00:00Z"}
     said = {"input": [{"role": "user", "content": "Hello"}], "output": "Hi."}

@@ -11,9 +11,9 @@ from ledger.errors import ImportRefused, InvalidInput
 from ledger.importers.parts.damaged import READABLE, readable
 from ledger.strict_json import TRANSCRIPT, parse
 
-_TOO_LARGE: Final = (
-    f"a JSON document must have at most {TRANSCRIPT.size:,} bytes; write one message or conversation a line"
-)
+#: What to do with a document that is too large.
+BY_LINE: Final = "write one message, conversation, run, observation or resourceSpans object a line"
+_TOO_LARGE: Final = f"a JSON document must have at most {TRANSCRIPT.size:,} bytes; {BY_LINE}"
 
 
 class Document(msgspec.Struct, frozen=True):
