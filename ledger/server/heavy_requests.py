@@ -37,6 +37,8 @@ TRY_S: Final = 20.0
 _ENDING_S: Final = 1.0
 #: The body of a large PUT: about a thousand messages.
 LARGE_B: Final = 256 * 1024
+#: Exporters of OpenTelemetry give up after 10 s, so what they send does not wait until the helper has started.
+OTLP_PATH: Final = "/v1/otlp/"
 #: How many requests of one caller may wait for their turn.
 MOST_WAITING: Final = 16
 _SENT: Final = ("type", "asgi", "http_version", "method", "scheme", "path", "raw_path", "query_string", "root_path")
@@ -81,6 +83,11 @@ class HeavyRequests:
             return
         if large:
             self._service.quotas.admit_write(known.key)
+        if large and scope["path"].startswith(OTLP_PATH) and not self._helper.running:
+            async with self._turn(f"{known.key} {OTLP_PATH}"):  # others of the caller may wait until it has started
+                await self._app(scope, _again(body, receive), send)
+            self._helper.start()  # not before: it would take the processor from this request
+            return
         sent = {name: scope[name] for name in (*_SENT, *_ADDRESSES) if name in scope}
         asked = {**sent, "state": {"caller": known}}
         async with self._turn(known.key) if tried is None else self._alone(known.key, timed=bool(tried["timed"])):

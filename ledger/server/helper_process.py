@@ -11,8 +11,8 @@ import logging
 import pickle
 import signal
 import socket
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from multiprocessing import get_context
 from typing import Any, Final, TypeAlias
 
@@ -49,6 +49,7 @@ class HelperProcess:
         self._starting = asyncio.Lock()
         self._link: _Link | None = None
         self._answering = 0
+        self._begun: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
 
     async def answer(self, scope: Scope, body: bytes, send: Send) -> Known:
@@ -58,12 +59,34 @@ class HelperProcess:
             Unavailable: the process did not start, or died.
             LedgerError: the application crashed.
         """
+        async with self._used() as link:
+            return await link.answer(scope, body, send)
+
+    @property
+    def running(self) -> bool:
+        """Whether a request would be answered without starting the process first."""
+        return self._link is not None and not self._link.closed
+
+    def start(self) -> None:
+        """Begin to start the process, unless it runs or starts already; the log says if it did not."""
+        if not self.running and (self._begun is None or self._begun.done()):
+            self._begun = asyncio.create_task(self._begin())
+
+    async def _begin(self) -> None:
+        try:
+            async with self._used():
+                pass
+        except Unavailable as fault:
+            log.error("the process for large requests did not start: %s", fault)
+
+    @asynccontextmanager
+    async def _used(self) -> AsyncIterator["_Link"]:
         self._answering += 1
         try:
             async with self._starting:
                 if self._link is None or self._link.closed:
                     self._link = await _Link.open(self._open_app, self._arguments)
-            return await self._link.answer(scope, body, send)
+            yield self._link
         finally:
             self._answering -= 1
             if self._ending is not None:
@@ -72,6 +95,9 @@ class HelperProcess:
 
     async def close(self) -> None:
         """End the process."""
+        if self._begun is not None:
+            self._begun.cancel()
+            await asyncio.gather(self._begun, return_exceptions=True)
         if self._ending is not None:
             self._ending.cancel()
         if self._link is not None:

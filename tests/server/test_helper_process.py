@@ -78,6 +78,40 @@ async def test_an_idle_process_ends_and_the_next_request_starts_another() -> Non
         await helper.close()
 
 
+async def test_a_process_that_is_started_ahead_answers_the_next_request_and_ends_when_idle() -> None:
+    """trust S-17: none is started beside it."""
+    helper = HelperProcess(open_toy, idle_s=0.3)
+    try:
+        assert not helper.running
+        helper.start()
+        assert not helper.running, "it does not wait"
+        helper.start()
+        pid = await pid_of(helper)
+        assert helper.running
+        async with asyncio.timeout(20):
+            while helper.running or psutil.pid_exists(pid):
+                await asyncio.sleep(0.05)
+        helper.start()
+        async with asyncio.timeout(60):
+            while not helper.running:
+                await asyncio.sleep(0.05)
+    finally:
+        await helper.close()
+    assert not helper.running
+
+
+async def test_why_a_process_did_not_start_ahead_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    helper = HelperProcess(open_toy, "the database is away")
+    try:
+        helper.start()
+        async with asyncio.timeout(60):
+            while "the database is away" not in caplog.text:
+                await asyncio.sleep(0.05)
+        assert not helper.running
+    finally:
+        await helper.close()
+
+
 async def test_requests_are_answered_by_another_process_at_the_same_time(helper: HelperProcess) -> None:
     bodies = [bytes([number]) * 100_000 for number in range(4)]
     answers = await asyncio.gather(*(ask(helper, body=body) for body in bodies))

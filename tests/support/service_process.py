@@ -33,7 +33,7 @@ class ServiceProcess:
 
     def wait_until_it_serves(self) -> None:
         """Return when the service answers; fail if its process ends before."""
-        for _ in range(200):
+        for _ in range(600):
             try:
                 http_client.get(f"{self.url}/v1/health")
             except httpx.TransportError:
