@@ -44,7 +44,7 @@ test-ams: $(STAMP) ## the published clients of the Redis Agent Memory Server, fe
 	$(BIN)/python -m tools.ams
 
 # what both releases of each SDK are tested with; the oldest ones have an environment of their own, and so has Google ADK
-BOTH := $(addprefix tests/adapters/,claude_agent contract langchain langgraph openai_agents pydantic_ai)
+BOTH := $(addprefix tests/adapters/,claude_agent contract langchain langgraph mcp openai_agents pydantic_ai)
 test-adapters: $(STAMP) $(ADK)/installed $(OLDEST)/installed ## the adapters and the SDKs' own tests, newest and oldest releases, fetched; needs npm
 	$(BIN)/pytest -rP -k "upstream or conformance or program or inspector" tests/adapters
 	CLAUDE_AGENT_SDK=0.2.180 $(OLDEST)/bin/python -m pytest -rP -m "not slow" $(WORKERS) $(BOTH)

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 
 from mcp.server.mcpserver import Context
 
 from ledger.application.handle import NamespaceHandle
 from ledger.memory import MemoryLedger
 
-CallContext: TypeAlias = Context[Any, Any]
+#: Not ``Context[Any, Any]``: releases of the SDK before 2.3 make a new one of it, which knows no request.
+CallContext: TypeAlias = Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,7 @@ class OneLedger:
 
     async def reader(self, context: CallContext) -> LedgerOfCall:
         """See `LedgerSource.reader`; whoever reaches the server may read."""
-        ledger: MemoryLedger = context.request_context.lifespan_context
-        return LedgerOfCall.of(ledger)
+        return LedgerOfCall.of(cast("MemoryLedger", context.request_context.lifespan_context))
 
     async def writer(self, context: CallContext) -> LedgerOfCall:
         """See `LedgerSource.writer`; whoever reaches the server may write."""
