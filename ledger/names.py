@@ -51,6 +51,33 @@ def check_name(name: object, *, field: str, may_be_empty: bool = False) -> str:
     if _REFUSED.search(name) or name != name.strip():
         message = "must not contain slashes, control characters or invisible characters, or begin or end with a space"
         raise InvalidInput("bad_name", message, field=field)
+    return _short(name, field)
+
+
+def check_beginning(text: object, *, field: str) -> str:
+    """Return *text* if a name can begin with it; it may end with a space.
+
+    Raises:
+        InvalidInput: ``bad_name``, or ``wrong_type`` if it is not text.
+    """
+    if not isinstance(text, str) or not text:
+        return check_name(text, field=field)
+    if _REFUSED.search(text):
+        message = "must not contain slashes, control characters or invisible characters"
+        raise InvalidInput("bad_name", message, field=field)
+    return _short(text, field)
+
+
+def text_after(beginning: str) -> str:
+    """Return the least text, by code point, that is greater than every text with this beginning; empty if none is."""
+    shorter = beginning.rstrip("\U0010ffff")
+    if not shorter:
+        return ""
+    follows = ord(shorter[-1]) + 1
+    return shorter[:-1] + chr(0xE000 if follows == 0xD800 else follows)
+
+
+def _short(name: str, field: str) -> str:
     if len(name) > NAME_CHARACTERS or len(name.encode()) > NAME_BYTES:
         message = f"must have at most {NAME_CHARACTERS} characters and {NAME_BYTES} bytes"
         raise InvalidInput("bad_name", message, field=field)

@@ -270,6 +270,8 @@ class SyncMemoryLedger:
         user_id: str | None = None,
         status: LifeStatus | None = None,
         id_part: str | None = None,
+        id_prefix: str | None = None,
+        user_prefix: str | None = None,
         updated_after: datetime | str | None = None,
         updated_before: datetime | str | None = None,
         after: tuple[datetime, UUID] | None = None,

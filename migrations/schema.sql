@@ -2013,10 +2013,24 @@ CREATE INDEX served_views_served_at ON ledger.served_views USING btree (namespac
 
 
 --
+-- Name: session_index_session_id; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX session_index_session_id ON ledger.session_index USING btree (namespace_id, projection_version, session_id COLLATE "C") WHERE (((session_id)::text COLLATE "C") > ''::text);
+
+
+--
 -- Name: session_index_updated_at; Type: INDEX; Schema: ledger; Owner: ledger_owner
 --
 
 CREATE INDEX session_index_updated_at ON ledger.session_index USING btree (namespace_id, projection_version, updated_at DESC, stream_id);
+
+
+--
+-- Name: session_index_user_id; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX session_index_user_id ON ledger.session_index USING btree (namespace_id, projection_version, user_id COLLATE "C") WHERE (((user_id)::text COLLATE "C") > ''::text);
 
 
 --

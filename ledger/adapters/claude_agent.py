@@ -20,6 +20,7 @@ from ledger.adapters.deleting import OnDelete, check_deletes, check_on_delete
 from ledger.adapters.names import SEPARATOR, key_of, name_of
 from ledger.adapters.opening import OpenedLedger
 from ledger.application.entries_with_data import add_entries_with_data
+from ledger.application.reading import PAGE_SESSIONS
 from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import JsonObject
@@ -36,7 +37,6 @@ _SUMMARY: Final = "claude_summary"
 _KEYS: Final = "claude_key"
 _clock: Final = SystemClock()
 _AT_ONCE: Final = 500
-_PAGE: Final = 100
 #: Every line stays as it is, and nothing is compacted.
 _CONFIG: Final = memory_config.load({"profile": "none"})
 
@@ -246,23 +246,20 @@ async def _list_subkeys(ledger: MemoryLedger, key: Mapping[str, Any]) -> list[st
     return found
 
 
-async def _agents(ledger: MemoryLedger, key: Mapping[str, Any]) -> AsyncIterator[IndexedSession]:
-    prefix = f"{_name(key['session_id'])}{SEPARATOR}"
-    async for row in _rows(ledger, key["project_key"], id_part=prefix):
-        if row.session_id.startswith(prefix):
-            yield row
+def _agents(ledger: MemoryLedger, key: Mapping[str, Any]) -> AsyncIterator[IndexedSession]:
+    return _rows(ledger, key["project_key"], id_prefix=f"{_name(key['session_id'])}{SEPARATOR}")
 
 
-async def _rows(ledger: MemoryLedger, project_key: str, id_part: str | None = None) -> AsyncIterator[IndexedSession]:
+async def _rows(ledger: MemoryLedger, project_key: str, id_prefix: str | None = None) -> AsyncIterator[IndexedSession]:
     """Yield the live sessions of a project, newest first."""
     after = None
     while True:
         page = await ledger.list_sessions(
-            user_id=_name(project_key), status="live", id_part=id_part, after=after, limit=_PAGE
+            user_id=_name(project_key), status="live", id_prefix=id_prefix, after=after, limit=PAGE_SESSIONS
         )
         for row in page:
             yield row
-        if len(page) < _PAGE:
+        if len(page) < PAGE_SESSIONS:
             return
         after = page[-1].updated_at, page[-1].stream_id
 

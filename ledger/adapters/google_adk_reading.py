@@ -20,7 +20,7 @@ from ledger.adapters.google_adk_state import (
     user_names,
 )
 from ledger.application.handle import NamespaceHandle
-from ledger.application.reading import partial_state
+from ledger.application.reading import PAGE_SESSIONS, partial_state
 from ledger.application.session_start import starts_life
 from ledger.application.transcript import read_transcript
 from ledger.errors import NotFound
@@ -30,7 +30,6 @@ from ledger.ports.session_index import IndexedSession
 from ledger.results import When
 from ledger.session.state import SessionState
 
-_PAGE: Final = 100
 _FIRST_READ: Final = 64
 
 
@@ -158,14 +157,16 @@ async def _events(
 
 async def _rows(ledger: MemoryLedger, app_name: str, user_id: str | None) -> AsyncIterator[IndexedSession]:
     """Yield the live sessions of an app, but not those that have the state of users and of the app."""
-    prefix = app_names(app_name).user_id
     one = None if user_id is None else session_names(app_name, user_id, "").user_id
+    prefix = app_names(app_name).user_id if user_id is None else None
     after = None
     while True:
-        page = await ledger.list_sessions(user_id=one, status="live", after=after, limit=_PAGE)
+        page = await ledger.list_sessions(
+            user_id=one, user_prefix=prefix, status="live", after=after, limit=PAGE_SESSIONS
+        )
         for row in page:
-            if row.user_id.startswith(prefix) and not row.session_id.startswith(SEPARATOR):
+            if not row.session_id.startswith(SEPARATOR):
                 yield row
-        if len(page) < _PAGE:
+        if len(page) < PAGE_SESSIONS:
             return
         after = page[-1].updated_at, page[-1].stream_id

@@ -19,6 +19,7 @@ from ledger.errors import InvalidInput
 from ledger.events import KeptRemoved, KeptSet, RecordedEvent, SessionCleared, SessionOpened, StoredEvent
 from ledger.events.kept import SEPARATOR
 from ledger.ids import Stream
+from ledger.names import text_after
 from ledger.results import Guard, KeptBatch, KeptValue, When
 from ledger.session.commands import AddEntries, Command, Keep, RemoveEntry
 from ledger.session.drafts import EntryDraft, draft_entry
@@ -205,7 +206,7 @@ async def list_kept(
     begin = f"{check_space(space)}{SEPARATOR}"
     check_integer(limit, field="limit", code="bad_limit", least=1, most=MOST_KEPT)
     first = begin + check_key(prefix, field="prefix", may_be_empty=True)
-    end = _next(first)
+    end = text_after(first)
     if after is not None:
         first = max(first, begin + check_key(after, field="after") + _LEAST)
     if before is not None:
@@ -286,10 +287,3 @@ async def _start_of_life(handle: NamespaceHandle, stream: Stream, until: int | N
 def _since_removed(events: Sequence[StoredEvent]) -> list[StoredEvent]:
     removed = {event.item_id: event.version for event in events if event.type == KeptRemoved.type}
     return [event for event in events if event.version > removed.get(event.item_id, 0)]
-
-
-def _next(beginning: str) -> str:
-    """Return the least text that is greater than every text with this beginning; its last character is no surrogate."""
-    shorter = beginning.rstrip("\U0010ffff")
-    follows = ord(shorter[-1]) + 1
-    return shorter[:-1] + chr(0xE000 if follows == 0xD800 else follows)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from ledger.application.handle import NamespaceHandle
 from ledger.errors import InvalidInput, SessionNotFound
-from ledger.names import check_name
+from ledger.names import check_beginning, check_name
 from ledger.ports.session_index import IndexedSession, LifeFilter, LifeStatus, SessionFilter
 from ledger.results import When
 from ledger.session.drafts import check_time
@@ -130,6 +130,8 @@ async def list_sessions(
     user_id: str | None = None,
     status: LifeStatus | None = None,
     id_part: str | None = None,
+    id_prefix: str | None = None,
+    user_prefix: str | None = None,
     updated_after: datetime | str | None = None,
     updated_before: datetime | str | None = None,
     after: tuple[datetime, UUID] | None = None,
@@ -138,8 +140,9 @@ async def list_sessions(
 ) -> list[IndexedSession]:
     """Return the sessions of the namespace, newest first.
 
-    If given, only those of a user, with a *status* now, with *id_part* in their ids as it is written, or last written
-    after or before a moment.
+    If given, only those of a user, with a *status* now, with *id_part* in their ids as it is written, with ids that
+    begin with *id_prefix*, of users whose ids begin with *user_prefix*, or last written after or before a moment. A
+    page by a prefix looks at all sessions with that prefix, and at no others.
 
     *after* is the time and id of the last row of the page before: ``(row.updated_at, row.stream_id)``. The first
     listing of a namespace reads its whole log; *progress* gets (position reached, last position) after each page of it.
@@ -159,6 +162,8 @@ async def list_sessions(
         user_id=user_id,
         life=None if status is None else LifeFilter(status, handle.services.clock.now()),
         id_part=None if id_part is None else check_name(id_part, field="id_part"),
+        id_prefix=None if id_prefix is None else check_beginning(id_prefix, field="id_prefix"),
+        user_prefix=None if user_prefix is None else check_beginning(user_prefix, field="user_prefix"),
         updated_after=check_time(updated_after, "updated_after"),
         updated_before=check_time(updated_before, "updated_before"),
     )

@@ -1,7 +1,7 @@
 """The commands ``sessions`` and ``family``."""
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 import typer
 from msgspec.structs import replace
@@ -20,20 +20,32 @@ from ledger.ports.session_index import IndexedSession
 from ledger.stored_projections.session_rows import row_of
 
 
+class _Wanted(TypedDict):
+    """Which sessions to list, as `MemoryLedger.list_sessions` takes it."""
+
+    user_id: str | None
+    id_part: str | None
+    id_prefix: str | None
+    user_prefix: str | None
+
+
 @command(app)
 def sessions(
     user: UserOption = None,
     at: Annotated[str | None, typer.Option("--at", metavar="TIMESTAMP", help="The sessions at that time.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=2**31, help="The largest number of sessions, newest first.")] = 1_000,
     id_part: Annotated[str | None, typer.Option("--id", metavar="TEXT", help="Only ids that contain TEXT.")] = None,
+    id_prefix: Annotated[str | None, typer.Option(metavar="TEXT", help="Only ids that begin with TEXT.")] = None,
+    user_prefix: Annotated[str | None, typer.Option(metavar="TEXT", help="Only users that begin with TEXT.")] = None,
 ) -> None:
     """List the sessions with their versions, entries, summaries and tokens."""
     opts = options()
+    wanted: _Wanted = {"user_id": user, "id_part": id_part, "id_prefix": id_prefix, "user_prefix": user_prefix}
 
     async def work() -> tuple[list[IndexedSession], bool]:
         async with opened(opts) as ledger:
             with opts.output.progress("Reading the log", "events") as progress:
-                listed = await _listed(ledger, user, id_part, limit + 1, progress)
+                listed = await _listed(ledger, wanted, limit + 1, progress)
             more, listed = len(listed) > limit, listed[:limit]
             return listed if at is None else await _as_of(ledger, listed, at), more
 
@@ -107,13 +119,13 @@ def _failing(row: SessionShape) -> str:
 
 
 async def _listed(
-    ledger: MemoryLedger, user: str | None, id_part: str | None, limit: int, progress: Callable[[int, int], None]
+    ledger: MemoryLedger, wanted: _Wanted, limit: int, progress: Callable[[int, int], None]
 ) -> list[IndexedSession]:
     rows: list[IndexedSession] = []
     while len(rows) < limit:
         after = (rows[-1].updated_at, rows[-1].stream_id) if rows else None
         size = min(PAGE_SESSIONS, limit - len(rows))
-        page = await ledger.list_sessions(user_id=user, id_part=id_part, after=after, limit=size, progress=progress)
+        page = await ledger.list_sessions(**wanted, after=after, limit=size, progress=progress)
         rows += page
         if len(page) < size:
             break

@@ -57,11 +57,16 @@ class LifeFilter(msgspec.Struct, frozen=True):
 
 
 class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which sessions to list: of a user, in a status, with a text in their ids, last written between two moments."""
+    """Which sessions to list: of a user, in a status, last written between two moments, by a text in their ids.
+
+    *id_prefix* and *user_prefix* are what the ids of the sessions and of their users begin with, by code point.
+    """
 
     user_id: str | None = None
     life: LifeFilter | None = None
     id_part: str | None = None
+    id_prefix: str | None = None
+    user_prefix: str | None = None
     updated_after: datetime | None = None
     updated_before: datetime | None = None
 

@@ -109,6 +109,15 @@ async def test_sessions_are_found_by_id_and_time_and_say_what_they_were_forked_f
     assert named(await anywhere.list_sessions(id_part="sec")) == [("second", "judith")]
     assert named(await anywhere.list_sessions(updated_after=listed[1].updated_at)) == [("second", "judith")]
     assert named(await anywhere.list_sessions(updated_before=listed[0].updated_at.isoformat())) == [("first", "")]
+    assert named(await anywhere.list_sessions(id_prefix="fir")) == [("first", "")]
+    assert named(await anywhere.list_sessions(id_prefix="irst")) == [], "control: it does not begin so"
+    assert named(await anywhere.list_sessions(user_prefix="jud")) == [("second", "judith")]
+    await talk(anywhere, 1, session="two words")
+    assert named(await anywhere.list_sessions(id_prefix="two ")) == [("two words", "")]
+    assert named(await anywhere.list_sessions(id_prefix=".")) == []
+    for wrong in ({"id_prefix": ""}, {"id_prefix": "a/"}, {"user_prefix": "x" * 256}, {"user_prefix": 1}):
+        with pytest.raises(InvalidInput):
+            await anywhere.list_sessions(**wrong)
     for wrong in ({"id_part": ""}, {"id_part": "a\x00"}, {"updated_after": "yesterday"}):
         with pytest.raises(InvalidInput):
             await anywhere.list_sessions(**wrong)

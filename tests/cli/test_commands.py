@@ -453,6 +453,12 @@ def test_a_fork_goes_on_from_a_version_or_a_moment(trip: Cli) -> None:
     assert {row["session_id"] for row in trip.json("sessions", "--id", "plan")["sessions"]} == {
         "plan-b", "plan-c", "plan-d", "plan-e"
     }  # fmt: skip
+    assert {row["session_id"] for row in trip.json("sessions", "--id-prefix", "tr")["sessions"]} == {"trip"}
+    assert trip.json("sessions", "--id-prefix", "rip")["sessions"] == [], "control: no id begins so"
+    assert {row["session_id"] for row in trip.json("sessions", "--user-prefix", "an")["sessions"]} == {
+        "plan-c", "plan-e"
+    }  # fmt: skip
+    assert trip.try_("sessions", "--id-prefix", "a/b").code == 2
     trip("add", "plan-b", "A train instead.")
     assert "A train instead." not in trip("show", "trip", "--all").out
     assert "Find me a flight" in trip("show", "plan-b", "--all").out

@@ -9,7 +9,7 @@ import msgspec
 from ledger.events import ForkedFrom
 from ledger.ids import Stream
 from ledger.ports import Store
-from ledger.ports.session_index import LifeFilter, LifeStatus, SessionFilter
+from ledger.ports.session_index import IndexedSession, LifeFilter, LifeStatus, SessionFilter
 from tests.conformance.test_caches import DIGEST, START, a_row
 from tests.support.store_requests import a_request, a_write, an_event, append, fork, some_events
 
@@ -95,3 +95,60 @@ async def test_sessions_are_listed_by_a_part_of_their_ids_and_by_time_with_what_
         None,
         None,
     ]
+
+
+async def test_sessions_are_listed_by_how_their_ids_and_those_of_their_users_begin(
+    store: Store, namespace: str
+) -> None:
+    """Adapters LF-7: by code point, as written, also where a collation of the database would compare otherwise."""
+    names = [
+        ("a#1", "app|ann"), ("a#2", "app|bob"), ("A#3", "app|ann"), ("ab", "app2|ann"), ("a%", "App|ann"), ("é#1", ""),
+        ("a", "app"), ("a\U0010ffff", "app|"), ("\U0010ffff\U0010ffff", "app|\ud7ff"),
+    ]  # fmt: skip
+    streams = [Stream.of(namespace, session_id, user_id) for session_id, user_id in names]
+    rows = [
+        msgspec.structs.replace(a_row(stream), updated_at=START + timedelta(minutes=number))
+        for number, stream in enumerate(streams)
+    ]
+    namespace_id = Stream.of(namespace, "a").namespace_id
+    await append(store, Stream.of(namespace, "a"), an_event())
+    await store.projections.begin_build(namespace_id, "session_index", 1, DIGEST)
+    await store.session_index.save(namespace_id, 1, rows, after=0, position=1)
+
+    async def listed(**wanted: Any) -> list[tuple[str, str]]:
+        page = await store.session_index.page(namespace_id, 1, wanted=SessionFilter(**wanted))
+        return [(row.session_id, row.user_id) for row in page]
+
+    prefixes = ["a", "a#", "a%", "é", "e", "A", "\U0010ffff", "\ud7ff", "app|", "app", "app|ann", "app|ann-", "_", "%"]
+    for prefix in prefixes:
+        assert await listed(id_prefix=prefix) == [pair for pair in names[::-1] if pair[0].startswith(prefix)], prefix
+        assert await listed(user_prefix=prefix) == [pair for pair in names[::-1] if pair[1].startswith(prefix)], prefix
+    assert await listed(id_prefix="a#", user_id="app|bob") == [("a#2", "app|bob")]
+    assert await listed(id_prefix="a#", user_prefix="app|b") == [("a#2", "app|bob")]
+    assert await listed(id_prefix="a", id_part="#2") == [("a#2", "app|bob")]
+    life = LifeFilter("ended", START)
+    assert await listed(id_prefix="a", life=life) == []
+    assert await listed(id_prefix="a", updated_before=START + timedelta(minutes=1)) == [("a#1", "app|ann")]
+
+
+async def test_pages_by_a_prefix_hold_every_session_once(store: Store, namespace: str) -> None:
+    streams = [Stream.of(namespace, f"s{number % 2}{number}", "u") for number in range(20)]
+    await append(store, streams[0], an_event())
+    namespace_id = streams[0].namespace_id
+    rows = [
+        msgspec.structs.replace(a_row(stream), updated_at=START + timedelta(minutes=number // 8))
+        for number, stream in enumerate(streams)
+    ]
+    await store.projections.begin_build(namespace_id, "session_index", 1, DIGEST)
+    await store.session_index.save(namespace_id, 1, rows, after=0, position=1)
+    for wanted, count in ((SessionFilter(id_prefix="s1"), 10), (SessionFilter(user_prefix="u"), 20)):
+        whole = await store.session_index.page(namespace_id, 1, wanted=wanted)
+        found: list[IndexedSession] = []
+        while True:
+            after = (found[-1].updated_at, found[-1].stream_id) if found else None
+            page = await store.session_index.page(namespace_id, 1, wanted=wanted, after=after, limit=3)
+            found += page
+            if len(page) < 3:
+                break
+        assert found == whole
+        assert len({row.stream_id for row in whole}) == len(whole) == count

@@ -13,7 +13,7 @@ from ledger.clock import SystemClock
 from ledger.ids import namespace_id
 from ledger.ports import Store
 from ledger.ports.records import RecordLookup, RecordQuery
-from ledger.ports.session_index import SessionFilter
+from ledger.ports.session_index import LifeFilter, SessionFilter
 from ledger.stores.postgres import Target, record_reader
 from tests.postgres.conftest import opened
 from tests.support.databases import Server
@@ -87,6 +87,34 @@ READS = {
         lambda store: store.session_index.page(LARGE, BUILD, wanted=SessionFilter(user_id="u3"), limit=20),
         {"session_index_updated_at"},
         30 * STREAMS,
+    ),
+    "sessions by how their ids begin": Read(
+        lambda store: store.session_index.page(LARGE, BUILD, wanted=SessionFilter(id_prefix="s12"), limit=20),
+        {"session_index_session_id"},
+        111,
+    ),
+    "sessions by how their users' ids begin": Read(
+        lambda store: store.session_index.page(LARGE, BUILD, wanted=SessionFilter(user_prefix="u3"), limit=20),
+        {"session_index_user_id"},
+        RECORDS // STREAMS,
+    ),
+    "sessions of a user by how their ids begin": Read(
+        lambda store: store.session_index.page(
+            LARGE, BUILD, wanted=SessionFilter(user_id="u3", id_prefix="s12"), limit=20
+        ),
+        {"session_index_session_id"},
+        111,
+    ),
+    "live sessions by a prefix, after a page": Read(
+        lambda store: store.session_index.page(
+            LARGE,
+            BUILD,
+            wanted=SessionFilter(id_prefix="s12", life=LifeFilter("live", NOW)),
+            after=(NOW, LARGE),
+            limit=20,
+        ),
+        {"session_index_session_id"},
+        111,
     ),
     "sessions of all namespaces": Read(
         lambda store: store.session_index.page_of_live(
@@ -174,3 +202,16 @@ async def test_statistics_change_no_plan(server: Server, filled: str) -> None:
         for state in found:
             assert set(state[name]) <= read.indexes, (name, state[name])
             assert sum(state[name].values()) <= read.rows, (name, state[name])
+
+
+async def test_a_prefix_without_its_index_is_seen(server: Server, filled: str) -> None:
+    """Negative control."""
+    read = READS["sessions by how their ids begin"]
+    with server.superuser(filled) as mighty:
+        ((index,),) = mighty.execute("SELECT pg_get_indexdef('ledger.session_index_session_id'::regclass)").fetchall()
+        mighty.execute("DROP INDEX ledger.session_index_session_id")
+        try:
+            rows = await reading(server, filled, read.ask)
+        finally:
+            mighty.execute(str(index).encode())
+    assert sum(rows.values()) >= RECORDS

@@ -63,6 +63,15 @@ def test_sessions_are_filtered_page_by_page(client: httpx.Client) -> None:
     assert (before["sessions"], before["next_cursor"]) == ([], None)
     assert client.get("/v1/sessions", params={"updated_after": "now"}).json()["code"] == "bad_time"
     assert client.get("/v1/sessions", params={"q": ""}).json()["code"] == "bad_name"
+    prefixed = {"id_prefix": "talk-", "limit": 1}
+    page = client.get("/v1/sessions", params=prefixed).json()
+    rest = client.get("/v1/sessions", params={**prefixed, "cursor": page["next_cursor"]}).json()
+    assert [row["session_id"] for row in [*page["sessions"], *rest["sessions"]]] == ["talk-2", "talk-1"]
+    refused = client.get("/v1/sessions", params={"id_prefix": "talk", "cursor": page["next_cursor"]})
+    assert refused.json()["code"] == "bad_cursor"
+    assert client.get("/v1/sessions", params={"id_prefix": "alk"}).json()["sessions"] == [], "control"
+    assert client.get("/v1/sessions", params={"user_prefix": "nobody"}).json()["sessions"] == []
+    assert client.get("/v1/sessions", params={"user_prefix": ""}).json()["code"] == "bad_name"
 
 
 def test_a_family_is_listed_from_any_of_its_members(client: httpx.Client) -> None:

@@ -42,6 +42,8 @@ async def list_sessions(
     user_id: Annotated[str | None, Query(description="Only sessions of this user; if empty, of no user.")] = None,
     status: Annotated[str | None, Query(json_schema_extra={"enum": ["live", "expired", "ended"]})] = None,
     q: Annotated[str | None, Query(description="Only sessions with this text in their ids.")] = None,
+    id_prefix: Annotated[str | None, Query(description="Only sessions whose ids begin with this text.")] = None,
+    user_prefix: Annotated[str | None, Query(description="Only sessions of users whose ids begin so.")] = None,
     updated_after: Annotated[str | None, Query(description="Only sessions last written after this time.")] = None,
     updated_before: Annotated[str | None, Query(description="Only sessions last written before this time.")] = None,
     limit: PageLimit = 100,
@@ -56,7 +58,7 @@ async def list_sessions(
     bounds = {"updated_after": updated_after, "updated_before": updated_before}
     earliest, latest = check_time(updated_after, "updated_after"), check_time(updated_before, "updated_before")
     wanted = _status(status)
-    filters = {"user_id": user_id, "status": wanted, "q": q}
+    filters = {"user_id": user_id, "status": wanted, "q": q, "id_prefix": id_prefix, "user_prefix": user_prefix}
     cursors = await cursors_of(service.store, "sessions", name, {**filters, **bounds})
     after = None
     if cursor is not None:
@@ -70,6 +72,8 @@ async def list_sessions(
             user_id=user_id,
             status=wanted,
             id_part=q,
+            id_prefix=id_prefix,
+            user_prefix=user_prefix,
             updated_after=earliest,
             updated_before=latest,
             after=place,

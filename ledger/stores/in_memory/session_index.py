@@ -109,6 +109,8 @@ def _is_wanted(wanted: SessionFilter, row: IndexedSession) -> bool:
         wanted.user_id in {None, row.user_id}
         and (wanted.life is None or row.status_at(wanted.life.moment) == wanted.life.status)
         and (wanted.id_part is None or wanted.id_part in row.session_id)
+        and (wanted.id_prefix is None or row.session_id.startswith(wanted.id_prefix))
+        and (wanted.user_prefix is None or row.user_id.startswith(wanted.user_prefix))
         and (wanted.updated_after is None or row.updated_at > wanted.updated_after)
         and (wanted.updated_before is None or row.updated_at < wanted.updated_before)
     )

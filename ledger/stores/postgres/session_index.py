@@ -15,6 +15,7 @@ from ledger.ports.session_index import EVERY_SESSION, SESSION_INDEX, IndexedSess
 from ledger.ports.stored_projections import FoldedPage
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
+from ledger.stores.postgres.session_conditions import NAMES, page_query
 from ledger.stores.postgres.stored_projections import (
     BY_INDEX,
     IN_INDEX_ORDER,
@@ -28,8 +29,6 @@ _PUT: Final = sa.text(_QUERIES["put_sessions"])
 _ROWS: Final = sa.text(_QUERIES["rows"])
 _LIVE: Final = sa.text(_QUERIES["live"])
 _ORIGINS: Final = sa.text(_QUERIES["origins"])
-_NAMES: Final = tuple(name for name in IndexedSession.__struct_fields__ if name != "forked_from")
-_FIELDS: Final = tuple(tables.session_index.c[name] for name in _NAMES)
 
 
 class PostgresSessionIndex:
@@ -80,34 +79,7 @@ class PostgresSessionIndex:
         after: tuple[datetime, UUID] | None = None,
         limit: int = 100,
     ) -> list[IndexedSession]:
-        table = tables.session_index.c
-        query = (
-            sa.select(*_FIELDS)
-            .where(table.namespace_id == namespace_id, table.projection_version == build)
-            .order_by(table.updated_at.desc(), table.stream_id)
-            .limit(limit)
-        )
-        if wanted.user_id is not None:
-            query = query.where(table.user_id == wanted.user_id)
-        if wanted.life is not None:
-            life = wanted.life
-            expired = sa.and_(table.status == "live", table.expires_at.is_not(None), table.expires_at <= life.moment)
-            matches = expired if life.status == "expired" else sa.and_(table.status == life.status, sa.not_(expired))
-            query = query.where(matches)
-        if wanted.id_part is not None:
-            query = query.where(sa.func.strpos(table.session_id, wanted.id_part) > 0)
-        if wanted.updated_after is not None:
-            query = query.where(table.updated_at > wanted.updated_after)
-        if wanted.updated_before is not None:
-            query = query.where(table.updated_at < wanted.updated_before)
-        if after is not None:
-            moment, stream_id = after
-            query = query.where(
-                sa.or_(
-                    table.updated_at < moment,
-                    sa.and_(table.updated_at == moment, table.stream_id > stream_id),
-                )
-            )
+        query = page_query(namespace_id, build, wanted, after, limit)
         async with self._pool.transaction(namespace_id) as connection:
             await connection.execute(IN_INDEX_ORDER)
             rows = list(map(_indexed, (await connection.execute(query)).mappings()))
@@ -140,4 +112,4 @@ async def _origins(
 
 
 def _indexed(row: sa.RowMapping) -> IndexedSession:
-    return IndexedSession(**{name: row[name] for name in _NAMES})
+    return IndexedSession(**{name: row[name] for name in NAMES})
