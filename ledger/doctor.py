@@ -21,6 +21,7 @@ _LOG = ("events",)
 _CACHES = (
     "snapshots",
     "session_index",
+    "session_runs",
     "projection_checkpoints",
     "search_entries",
     "search_forks",

@@ -272,6 +272,7 @@ class SyncMemoryLedger:
         id_part: str | None = None,
         id_prefix: str | None = None,
         user_prefix: str | None = None,
+        run_id: str | None = None,
         updated_after: datetime | str | None = None,
         updated_before: datetime | str | None = None,
         after: tuple[datetime, UUID] | None = None,

@@ -1727,6 +1727,23 @@ ALTER TABLE ONLY ledger.session_index FORCE ROW LEVEL SECURITY;
 ALTER TABLE ledger.session_index OWNER TO ledger_owner;
 
 --
+-- Name: session_runs; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.session_runs (
+    namespace_id uuid NOT NULL,
+    projection_version integer NOT NULL,
+    stream_id uuid NOT NULL,
+    version bigint NOT NULL,
+    run_id ledger.short_text NOT NULL
+);
+
+ALTER TABLE ONLY ledger.session_runs FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.session_runs OWNER TO ledger_owner;
+
+--
 -- Name: snapshots; Type: TABLE; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1892,6 +1909,14 @@ ALTER TABLE ONLY ledger.session_index
 
 
 --
+-- Name: session_runs session_runs_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.session_runs
+    ADD CONSTRAINT session_runs_pkey PRIMARY KEY (namespace_id, projection_version, stream_id, run_id);
+
+
+--
 -- Name: snapshots snapshots_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
 --
 
@@ -2031,6 +2056,13 @@ CREATE INDEX session_index_updated_at ON ledger.session_index USING btree (names
 --
 
 CREATE INDEX session_index_user_id ON ledger.session_index USING btree (namespace_id, projection_version, user_id COLLATE "C") WHERE (((user_id)::text COLLATE "C") > ''::text);
+
+
+--
+-- Name: session_runs_run_id; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX session_runs_run_id ON ledger.session_runs USING btree (run_id COLLATE "C", namespace_id, projection_version);
 
 
 --
@@ -2195,6 +2227,13 @@ CREATE POLICY namespace_isolation ON ledger.session_index USING ((array_position
 
 
 --
+-- Name: session_runs namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.session_runs USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
 -- Name: snapshots namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
 --
 
@@ -2327,6 +2366,13 @@ CREATE POLICY owner_filters ON ledger.session_index TO ledger_owner USING (true)
 
 
 --
+-- Name: session_runs owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_filters ON ledger.session_runs TO ledger_owner USING (true);
+
+
+--
 -- Name: snapshots owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
 --
 
@@ -2405,6 +2451,12 @@ ALTER TABLE ledger.served_views ENABLE ROW LEVEL SECURITY;
 --
 
 ALTER TABLE ledger.session_index ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: session_runs; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.session_runs ENABLE ROW LEVEL SECURITY;
 
 --
 -- Name: snapshots; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
@@ -2521,6 +2573,13 @@ CREATE POLICY verifier_reads ON ledger.served_views FOR SELECT TO ledger_verifie
 --
 
 CREATE POLICY verifier_reads ON ledger.session_index FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: session_runs verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.session_runs FOR SELECT TO ledger_verifier USING (true);
 
 
 --
@@ -2809,6 +2868,14 @@ GRANT SELECT ON TABLE ledger.served_views TO ledger_verifier;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.session_index TO ledger_app;
 GRANT SELECT ON TABLE ledger.session_index TO ledger_verifier;
+
+
+--
+-- Name: TABLE session_runs; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.session_runs TO ledger_app;
+GRANT SELECT ON TABLE ledger.session_runs TO ledger_verifier;
 
 
 --

@@ -11,6 +11,7 @@ from ledger.names import check_beginning, check_name
 from ledger.ports.session_index import IndexedSession, LifeFilter, LifeStatus, SessionFilter
 from ledger.results import When
 from ledger.session.drafts import check_time
+from ledger.session.kept_drafts import check_key
 from ledger.session.state import SessionState, end_of_batch
 from ledger.session.views import metrics_of, stats_of
 from ledger.strict_json import check_integer
@@ -132,6 +133,7 @@ async def list_sessions(
     id_part: str | None = None,
     id_prefix: str | None = None,
     user_prefix: str | None = None,
+    run_id: str | None = None,
     updated_after: datetime | str | None = None,
     updated_before: datetime | str | None = None,
     after: tuple[datetime, UUID] | None = None,
@@ -144,11 +146,15 @@ async def list_sessions(
     begin with *id_prefix*, of users whose ids begin with *user_prefix*, or last written after or before a moment. A
     page by a prefix looks at all sessions with that prefix, and at no others.
 
+    With *run_id*, only those in which a run of an agent wrote: an entry, also one that was removed since, has it as
+    ``run_id`` in its metadata, or the session has it as a key of the space ``runs`` of kept values. Forks made after
+    that are sessions of the run too. A page looks at all sessions of the run, and at no others.
+
     *after* is the time and id of the last row of the page before: ``(row.updated_at, row.stream_id)``. The first
     listing of a namespace reads its whole log; *progress* gets (position reached, last position) after each page of it.
 
     Raises:
-        InvalidInput: ``bad_limit``, ``bad_cursor``, ``bad_name``, ``bad_time`` or ``bad_value``.
+        InvalidInput: ``bad_limit``, ``bad_cursor``, ``bad_name``, ``bad_key``, ``bad_time`` or ``bad_value``.
     """
     handle.services.check_open()
     check_integer(limit, field="limit", code="bad_limit", least=1, most=PAGE_SESSIONS)
@@ -164,6 +170,7 @@ async def list_sessions(
         id_part=None if id_part is None else check_name(id_part, field="id_part"),
         id_prefix=None if id_prefix is None else check_beginning(id_prefix, field="id_prefix"),
         user_prefix=None if user_prefix is None else check_beginning(user_prefix, field="user_prefix"),
+        run_id=None if run_id is None else check_key(run_id, field="run_id"),
         updated_after=check_time(updated_after, "updated_after"),
         updated_before=check_time(updated_before, "updated_before"),
     )

@@ -27,6 +27,7 @@ class _Wanted(TypedDict):
     id_part: str | None
     id_prefix: str | None
     user_prefix: str | None
+    run_id: str | None
 
 
 @command(app)
@@ -37,10 +38,13 @@ def sessions(
     id_part: Annotated[str | None, typer.Option("--id", metavar="TEXT", help="Only ids that contain TEXT.")] = None,
     id_prefix: Annotated[str | None, typer.Option(metavar="TEXT", help="Only ids that begin with TEXT.")] = None,
     user_prefix: Annotated[str | None, typer.Option(metavar="TEXT", help="Only users that begin with TEXT.")] = None,
+    run_id: Annotated[str | None, typer.Option(metavar="ID", help="Only those in which this run wrote.")] = None,
 ) -> None:
     """List the sessions with their versions, entries, summaries and tokens."""
     opts = options()
-    wanted: _Wanted = {"user_id": user, "id_part": id_part, "id_prefix": id_prefix, "user_prefix": user_prefix}
+    wanted: _Wanted = {
+        "user_id": user, "id_part": id_part, "id_prefix": id_prefix, "user_prefix": user_prefix, "run_id": run_id
+    }  # fmt: skip
 
     async def work() -> tuple[list[IndexedSession], bool]:
         async with opened(opts) as ledger:

@@ -6,6 +6,8 @@ from ledger.events.base import Payload
 
 #: Between space and key in an item id. Neither a space nor the id of an entry or a memory contains it.
 SEPARATOR = "/"
+#: The space whose keys are the ids of runs of agents: a session with such a key is found by the run.
+RUNS = "runs"
 
 
 def kept_item(space: str, key: str) -> str:

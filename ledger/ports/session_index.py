@@ -17,7 +17,8 @@ SESSION_INDEX: Final = "session_index"
 class IndexedSession(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the session index; *status* is ``unreadable`` if this release cannot fold the session.
 
-    *forked_from* is not in the index: a page of sessions adds it.
+    *forked_from* is not in the index: a page of sessions adds it. *new_runs* are the runs that the events folded with a
+    row name, each with the version of the first event that does: they are stored, but no row that is read has them.
     """
 
     stream_id: UUID
@@ -38,6 +39,7 @@ class IndexedSession(msgspec.Struct, frozen=True, kw_only=True):
     failing_since: datetime | None = None
     failing_model: str | None = None
     forked_from: ForkedFrom | None = None
+    new_runs: tuple[tuple[str, int], ...] = ()
 
     def status_at(self, moment: datetime) -> "SessionStatus":
         """Return the status at *moment*: a session expires by the clock alone."""
@@ -60,6 +62,7 @@ class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which sessions to list: of a user, in a status, last written between two moments, by a text in their ids.
 
     *id_prefix* and *user_prefix* are what the ids of the sessions and of their users begin with, by code point.
+    *run_id* is the id of a run that an event of the session names, or of a fork an event before the fork.
     """
 
     user_id: str | None = None
@@ -67,6 +70,7 @@ class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
     id_part: str | None = None
     id_prefix: str | None = None
     user_prefix: str | None = None
+    run_id: str | None = None
     updated_after: datetime | None = None
     updated_before: datetime | None = None
 
@@ -84,6 +88,13 @@ class SessionIndexStore(Protocol):
         """Return the rows of these sessions, by stream id; sessions without a row are left out."""
         ...
 
+    async def runs(self, wanted: Sequence[RowKey]) -> dict[UUID, dict[str, int]]:
+        """Return the runs that the own events of these sessions name, with the version of the first, by stream id.
+
+        Sessions without runs are left out.
+        """
+        ...
+
     async def save(
         self, namespace_id: UUID, build: int, rows: Sequence[IndexedSession], *, after: int, position: int
     ) -> int | None:
@@ -91,6 +102,7 @@ class SessionIndexStore(Protocol):
 
         Return the position reached. If *build* is no longer at *after*, another process was faster and nothing is
         written. Return None if the build does not exist (any more). A row never replaces that of a newer version.
+        Of a run that is stored already, the version stays.
         """
         ...
 

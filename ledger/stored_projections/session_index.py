@@ -22,8 +22,9 @@ from ledger.stored_projections.builds import Builds
 from ledger.stored_projections.catch_ups import BuildProgress, silent
 from ledger.stored_projections.log_pages import read_page
 from ledger.stored_projections.session_rows import next_row, row_of, unreadable_row
+from ledger.stored_projections.session_runs import runs_of
 
-VERSION: Final = 3  # raise it when a row's meaning changes: a new build is then made beside the old one
+VERSION: Final = 4  # raise it when a row's meaning changes: a new build is then made beside the old one
 
 
 class SessionIndex:
@@ -31,7 +32,7 @@ class SessionIndex:
 
     name: Final = "session_index"
     version: Final = VERSION
-    keeps: Final = "a row per session, for listings"
+    keeps: Final = "a row per session, and its runs, for listings"
 
     def __init__(
         self, store: Store, states: States[SessionState], builds: Builds, *, namespace: str, reads: BatchedReads
@@ -115,9 +116,10 @@ class SessionIndex:
     ) -> IndexedSession:
         try:
             state = await self._states.newest(stream)
-            return await self._states.view(stream, state, lambda: row_of(stream, state))
+            row = await self._states.view(stream, state, lambda: row_of(stream, state))
         except Unreadable:
-            return unreadable_row(stream, before, events)
+            row = unreadable_row(stream, before, events)
+        return replace(row, new_runs=tuple(runs_of(events).items()))
 
     async def _read_again(self, row: IndexedSession) -> IndexedSession:
         if row.status != "unreadable":
@@ -136,6 +138,7 @@ def row_without_state(
 ) -> IndexedSession | None:
     """Return the row of a session after *events*, or None if only its state tells it; see `session_rows.next_row`."""
     try:
-        return next_row(stream, before, map(decode, events))
+        row = next_row(stream, before, map(decode, events))
     except LogCorrupted:
         return None
+    return None if row is None else replace(row, new_runs=tuple(runs_of(events).items()))

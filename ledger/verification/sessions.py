@@ -20,6 +20,7 @@ from ledger.session.state import SessionState, end_of_batch
 from ledger.states.loading import States
 from ledger.states.snapshots import SESSIONS
 from ledger.stored_projections.session_rows import row_of
+from ledger.stored_projections.session_runs import runs_of
 from ledger.verification.live_builds import LiveBuild
 from projections import search
 from projections.backlog import BACKLOG, Backlog
@@ -38,6 +39,7 @@ class FoldedSession(NamedTuple):
     state: SessionState
     backlog: Backlog
     changes: list[StreamChange]
+    runs: Mapping[str, int]
 
 
 class WrongRows(NamedTuple):
@@ -54,7 +56,7 @@ async def replayed(store: Store, namespace: str, head: StreamHead) -> tuple[Fold
     forms = (SESSIONS.projection, BACKLOGS.projection)
     newest = [await store.snapshots.load(stream, form.name, form.version) for form in forms]
     stops = sorted({head.version, *(found.version for found in newest if found and found.version <= head.version)})
-    replay = FoldedSession(head, stream, 0, SESSION_IN_RUNS.initial, BACKLOG.initial, [])
+    replay = FoldedSession(head, stream, 0, SESSION_IN_RUNS.initial, BACKLOG.initial, [], {})
     wrong: list[WrongRows] = []
     try:
         for stop in stops:
@@ -75,6 +77,7 @@ def _after(replay: FoldedSession, stored: Sequence[StoredEvent]) -> FoldedSessio
     events = [decode(event) for event in stored]
     own = [event for event, of in zip(events, stored, strict=True) if of.stream_id == replay.head.stream_id]
     stream_id = replay.head.stream_id
+    runs = runs_of(event for event in stored if event.stream_id == stream_id)
     replay.changes.extend(
         StreamChange(stream_id, event.version, change) for event in own for change in search.changes(event)
     )
@@ -82,6 +85,7 @@ def _after(replay: FoldedSession, stored: Sequence[StoredEvent]) -> FoldedSessio
         position=own[-1].position if own else replay.position,
         state=SESSION_IN_RUNS.fold(events, replay.state),
         backlog=BACKLOG.fold(events, replay.backlog),
+        runs={**runs, **replay.runs},
     )
 
 
@@ -108,8 +112,13 @@ async def _wrong(store: Store, build: LiveBuild, replays: Sequence[FoldedSession
     own = replays[0].stream.namespace_id
     match build.projection:
         case "session_index":
-            rows = await store.session_index.rows([(own, build.key, replay.head.stream_id) for replay in replays])
-            return {replay.head.stream_id for replay in replays if not _has_row(replay, rows)}
+            keys = [(own, build.key, replay.head.stream_id) for replay in replays]
+            rows, runs = await store.session_index.rows(keys), await store.session_index.runs(keys)
+            return {
+                replay.head.stream_id
+                for replay in replays
+                if not _has_row(replay, rows) or runs.get(replay.head.stream_id, {}) != replay.runs
+            }
         case "jobs":
             plan = WorkPlan(index_all=bool(build.variant))
             jobs = [SessionJobs(each.stream, due_jobs(each.state, each.backlog, plan)) for each in replays]

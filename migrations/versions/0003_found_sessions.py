@@ -1,4 +1,4 @@
-"""Indexes for sessions by how their ids begin."""
+"""Sessions by how their ids begin, and by the runs of agents in them."""
 
 from ledger.stores.postgres.migration import run_sql
 
@@ -10,3 +10,4 @@ depends_on = None
 
 def upgrade() -> None:
     run_sql("session_names")
+    run_sql("session_runs")

@@ -145,3 +145,41 @@ async def test_a_family_has_all_who_share_a_beginning(anywhere: MemoryLedger, mo
     assert {"root", "left", "leaf"} <= {each.session_id for each in cut.members}, "its own line is there"
     with pytest.raises(SessionNotFound):
         await anywhere.family("nobody")
+
+
+async def test_sessions_are_found_by_the_runs_that_wrote_in_them(anywhere: MemoryLedger) -> None:
+    async def found(run_id: str) -> set[str]:
+        return {row.session_id for row in await anywhere.list_sessions(run_id=run_id)}
+
+    def said(text: str, **metadata: object) -> dict[str, object]:
+        return {"role": "user", "content": text, "metadata": metadata}
+
+    await anywhere.add_entries("s", [said("one", run_id="r-1"), said("two", run_id="r-2"), said("three", run="r-9")])
+    await anywhere.add_entries("t", [said("one", run_id="r-1", other=1), said("two", run_id=5), said("r-9")])
+    await anywhere.add_entries("u", [said("one", about={"run_id": "r-9"}), said("two", run_id="x" * 441)])
+    assert (await found("r-1"), await found("r-2"), await found("r-9")) == ({"s", "t"}, {"s"}, set())
+    await anywhere.keep("u", [{"space": "runs", "key": "r-3", "value": None}])
+    await anywhere.keep("t", [{"space": "others", "key": "r-3", "value": {"space": "runs"}}])
+    assert await found("r-3") == {"u"}, "control: only the keys of the space `runs` are runs"
+    await anywhere.fork("s", "early", version=2)
+    await anywhere.fork("s", "late", version=3)
+    await anywhere.add_entries("early", [said("more", run_id="r-4")])
+    assert await found("r-2") == {"s", "late"}
+    assert await found("r-1") == {"s", "t", "early", "late"}
+    assert await found("r-4") == {"early"}
+    await anywhere.remove_entry("t", (await anywhere.get_active_entries("t"))[0].entry_id)
+    await anywhere.clear_session("s", end=True)
+    await anywhere.update_config("t", SMALL)
+    await talk(anywhere, 6, session="t")
+    await anywhere.add_entries("t", [said("summarized before", run_id="r-5")])
+    assert await found("r-1") == {"s", "t", "early", "late"}, "also of what was removed, and of lives that ended"
+    assert await found("r-5") == {"t"}, "of a session whose row follows from its state"
+    assert {row.session_id for row in await anywhere.list_sessions(run_id="r-1", status="live")} == {
+        "t", "early", "late"
+    }  # fmt: skip
+    await anywhere.rebuild_projections("session_index")
+    assert (await found("r-1"), await found("r-4")) == ({"s", "t", "early", "late"}, {"early"})
+    assert (await anywhere.verify(caches=True)).ok
+    for wrong in ("", "a\x00", "x" * 441, 1):
+        with pytest.raises(InvalidInput):
+            await anywhere.list_sessions(run_id=wrong)  # type: ignore[arg-type]

@@ -152,3 +152,73 @@ async def test_pages_by_a_prefix_hold_every_session_once(store: Store, namespace
                 break
         assert found == whole
         assert len({row.stream_id for row in whole}) == len(whole) == count
+
+
+async def test_sessions_are_listed_by_their_runs_and_forks_by_those_before_the_fork(
+    store: Store, namespace: str
+) -> None:
+    """Adapters LF-7."""
+    names = ("a", "b", "early", "late", "late-2", "late-early")
+    a, b, early, late, late_2, late_early = (Stream.of(namespace, name) for name in names)
+    await append(store, a, *some_events(9))
+    await append(store, b, an_event())
+    await fork(store, a, 3, early, an_event())
+    await fork(store, a, 4, late, an_event())
+    await fork(store, late, 5, late_2, an_event())
+    await fork(store, late, 2, late_early, an_event())
+    own: dict[Stream, dict[str, int]] = {a: {"r": 4, "both": 1}, b: {"both": 1, "R": 1}, late: {"own": 5}}
+    rows = [
+        msgspec.structs.replace(
+            a_row(stream), updated_at=START + timedelta(minutes=at), new_runs=tuple(own.get(stream, {}).items())
+        )
+        for at, stream in enumerate((a, b, early, late, late_2, late_early))
+    ]
+    namespace_id = a.namespace_id
+    await store.projections.begin_build(namespace_id, "session_index", 1, DIGEST)
+    assert await store.session_index.save(namespace_id, 1, rows, after=0, position=1) == 1
+    again = msgspec.structs.replace(rows[0], new_runs=(("r", 2), ("more", 6)))
+    assert await store.session_index.save(namespace_id, 1, [again], after=1, position=2) == 2
+
+    async def listed(run_id: str, **more: Any) -> list[str]:
+        page = await store.session_index.page(namespace_id, 1, wanted=SessionFilter(run_id=run_id, **more))
+        assert all(row.new_runs == () for row in page)
+        return [row.session_id for row in page]
+
+    assert await listed("r") == ["late-2", "late", "a"], "the version that was stored first stays"
+    assert await listed("both") == ["late-early", "late-2", "late", "early", "b", "a"]
+    assert await listed("own") == ["late-2", "late"]
+    assert await listed("more") == ["a"]
+    assert await listed("R") == ["b"]
+    assert await listed("nobody's") == []
+    assert await listed("both", id_prefix="late", id_part="2") == ["late-2"]
+    assert await listed("both", user_id="nobody") == []
+    pages: list[IndexedSession] = []
+    wanted = SessionFilter(run_id="both")
+    while True:
+        after = (pages[-1].updated_at, pages[-1].stream_id) if pages else None
+        page = await store.session_index.page(namespace_id, 1, wanted=wanted, after=after, limit=2)
+        pages += page
+        if not page:
+            break
+    assert pages == await store.session_index.page(namespace_id, 1, wanted=wanted)
+    streams = [a, b, early, late]
+    assert await store.session_index.runs([(namespace_id, 1, stream.stream_id) for stream in streams]) == {
+        a.stream_id: {"r": 4, "both": 1, "more": 6},
+        b.stream_id: {"both": 1, "R": 1},
+        late.stream_id: {"own": 5},
+    }
+    assert await store.session_index.runs([(namespace_id, 2, a.stream_id)]) == {}
+    assert await store.session_index.page(namespace_id, 2, wanted=wanted) == []
+
+
+async def test_the_runs_of_a_build_are_pruned_with_it(store: Store, stream: Stream) -> None:
+    namespace_id = stream.namespace_id
+    await append(store, stream, an_event())
+    row = msgspec.structs.replace(a_row(stream), new_runs=(("r", 1),))
+    for build in (1, 2):
+        await store.projections.begin_build(namespace_id, "session_index", build, DIGEST)
+        assert await store.session_index.save(namespace_id, build, [row], after=0, position=1) == 1
+    await store.projections.go_live(namespace_id, "session_index", 2, replaces=[1])
+    assert await store.session_index.prune(namespace_id) == 1
+    keys = [[(namespace_id, build, stream.stream_id)] for build in (1, 2)]
+    assert [await store.session_index.runs(each) for each in keys] == [{}, {stream.stream_id: {"r": 1}}]

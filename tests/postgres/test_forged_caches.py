@@ -28,6 +28,12 @@ FORGERIES: Final = {
         "DELETE FROM ledger.session_index WHERE session_id = 'two'": "session index",
         _STRAY.format("session_index") + _ONE.format("session_index"): "session_index has rows of a stream",
     },
+    "session_runs": {
+        "UPDATE ledger.session_runs SET run_id = 'forged'": "session index",
+        "UPDATE ledger.session_runs SET version = version + 1": "session index",
+        "DELETE FROM ledger.session_runs": "session index",
+        _STRAY.format("session_runs") + _ONE.format("session_runs"): "session_index has rows of a stream",
+    },
     "jobs": {
         "UPDATE ledger.jobs SET work = 'other'": "its jobs",
         "DELETE FROM ledger.jobs": "its jobs",
@@ -76,6 +82,7 @@ FORGERIES: Final = {
 #: By table, what a finding says to do.
 AGAIN: Final = {
     "session_index": "projections rebuild session_index",
+    "session_runs": "projections rebuild session_index",
     "search_entries": "projections rebuild search",
     "search_forks": "projections rebuild search",
     "search_fork_changes": "projections rebuild search",

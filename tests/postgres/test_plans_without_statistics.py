@@ -5,6 +5,7 @@ Which indexes a statement uses is read from the server's counters, so statements
 
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, NamedTuple
+from uuid import uuid5
 
 import psycopg
 import pytest
@@ -23,7 +24,7 @@ pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("plans without stati
 LARGE, SMALL = namespace_id("large"), [namespace_id(f"small {number}") for number in range(40)]
 RECORDS, OTHERS, STREAMS, BUILD = 6_000, 25, 10, 201
 NOW = SystemClock().now()
-TABLES = ("records", "record_accesses", "session_index")
+TABLES = ("records", "record_accesses", "session_index", "session_runs")
 
 _FILL = (
     "SET session_replication_role = replica",
@@ -51,6 +52,19 @@ _FILL = (
         'live', 'u' || mod(g, %(streams)s), 's' || g
     FROM unnest(%(namespaces)s::uuid[], %(counts)s::integer[]) AS n (id, records), generate_series(1, n.records) AS g
     """,
+    """
+    INSERT INTO ledger.session_runs (namespace_id, projection_version, stream_id, version, run_id)
+    SELECT i.namespace_id, i.projection_version, i.stream_id, 1, 'r' || substr(i.session_id, 2)::integer / 5
+    FROM ledger.session_index i
+    """,
+    """
+    INSERT INTO ledger.streams (namespace_id, stream_id, version, user_id, session_id, parent_id, parent_version)
+    SELECT
+        i.namespace_id, i.stream_id, 1, i.user_id, i.session_id,
+        CASE WHEN i.session_id ~ '7$' THEN md5(i.namespace_id::text || 1)::uuid END,
+        CASE WHEN i.session_id ~ '7$' THEN 1 END
+    FROM ledger.session_index i
+    """,
 )
 
 
@@ -70,6 +84,10 @@ def a_search(text: str | None, *namespaces: Any, **more: Any) -> Callable[[Store
 OF_ONE, ACCESSES = {"records_id", "records_pkey"}, {"record_accesses_pkey"}
 OF_ALL = {"records_created_at", "records_identity", *OF_ONE}
 WORDS = {"records_vector", *OF_ALL, *ACCESSES}
+#: A page of sessions says where each was forked.
+ORIGINS = {"streams_pkey"}
+LISTED = {"session_index_updated_at", *ORIGINS}
+OF_RUN = {"session_runs_run_id", "session_index_pkey", "streams_parent_id", *ORIGINS}
 TOTAL = RECORDS + OTHERS * len(SMALL)
 READS = {
     "a rare word": Read(a_search("item77"), WORDS, RECORDS + 50),
@@ -82,28 +100,28 @@ READS = {
         lambda store: store.records.find({LARGE: BUILD}, RecordLookup(record_ids=("r5", "r6"))), OF_ONE | ACCESSES, 20
     ),
     "duplicates": Read(lambda store: store.records.duplicates({LARGE: BUILD}), OF_ALL, RECORDS),
-    "sessions": Read(lambda store: store.session_index.page(LARGE, BUILD, limit=20), {"session_index_updated_at"}, 30),
+    "sessions": Read(lambda store: store.session_index.page(LARGE, BUILD, limit=20), LISTED, 60),
     "sessions of a user": Read(
         lambda store: store.session_index.page(LARGE, BUILD, wanted=SessionFilter(user_id="u3"), limit=20),
-        {"session_index_updated_at"},
+        LISTED,
         30 * STREAMS,
     ),
     "sessions by how their ids begin": Read(
         lambda store: store.session_index.page(LARGE, BUILD, wanted=SessionFilter(id_prefix="s12"), limit=20),
-        {"session_index_session_id"},
-        111,
+        {"session_index_session_id", *ORIGINS},
+        111 + 40,
     ),
     "sessions by how their users' ids begin": Read(
         lambda store: store.session_index.page(LARGE, BUILD, wanted=SessionFilter(user_prefix="u3"), limit=20),
-        {"session_index_user_id"},
-        RECORDS // STREAMS,
+        {"session_index_user_id", *ORIGINS},
+        RECORDS // STREAMS + 40,
     ),
     "sessions of a user by how their ids begin": Read(
         lambda store: store.session_index.page(
             LARGE, BUILD, wanted=SessionFilter(user_id="u3", id_prefix="s12"), limit=20
         ),
-        {"session_index_session_id"},
-        111,
+        {"session_index_session_id", *ORIGINS},
+        111 + 40,
     ),
     "live sessions by a prefix, after a page": Read(
         lambda store: store.session_index.page(
@@ -113,8 +131,23 @@ READS = {
             after=(NOW, LARGE),
             limit=20,
         ),
-        {"session_index_session_id"},
-        111,
+        {"session_index_session_id", *ORIGINS},
+        111 + 40,
+    ),
+    "sessions of a run": Read(
+        lambda store: store.session_index.page(LARGE, BUILD, wanted=SessionFilter(run_id="r500"), limit=20),
+        OF_RUN,
+        50,
+    ),
+    "sessions of a run that a parent of forks is of": Read(
+        lambda store: store.session_index.page(LARGE, BUILD, wanted=SessionFilter(run_id="r0"), limit=20),
+        OF_RUN,
+        2 * RECORDS // 10 + 100,
+    ),
+    "runs of sessions": Read(
+        lambda store: store.session_index.runs([(LARGE, BUILD, uuid5(LARGE, str(at))) for at in range(50)]),
+        {"session_runs_pkey"},
+        0,
     ),
     "sessions of all namespaces": Read(
         lambda store: store.session_index.page_of_live(
@@ -153,10 +186,10 @@ def used(mighty: psycopg.Connection[Any]) -> dict[str, tuple[int, int]]:
     mighty.execute("SELECT pg_stat_force_next_flush()")
     indexes = mighty.execute("""
         SELECT indexrelname, idx_scan, idx_tup_read FROM pg_stat_user_indexes
-        WHERE relname IN ('records', 'record_accesses', 'session_index')
+        WHERE relname IN ('records', 'record_accesses', 'session_index', 'session_runs', 'streams')
         UNION ALL
         SELECT relname || ' from end to end', seq_scan, seq_tup_read FROM pg_stat_user_tables
-        WHERE relname IN ('records', 'record_accesses', 'session_index')
+        WHERE relname IN ('records', 'record_accesses', 'session_index', 'session_runs', 'streams')
     """)
     return {name: (scans, rows) for name, scans, rows in indexes.fetchall()}
 

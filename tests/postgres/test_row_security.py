@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+import msgspec
 import psycopg
 import pytest
 
@@ -32,6 +33,7 @@ TABLES = (
     "append_requests",
     "snapshots",
     "session_index",
+    "session_runs",
     "projection_checkpoints",
     "search_entries",
     "search_forks",
@@ -57,7 +59,8 @@ def database(server: Server, quiet_database: str) -> str:
             await store.events.append(a_request(a_write(stream, *some_events(3)), key="k"))
             await store.snapshots.save(stream, Snapshot("session", 1, 3, bytes(32), bytes(32), b"state"))
             await store.projections.begin_build(stream.namespace_id, "session_index", 1, bytes(32))
-            await store.session_index.save(stream.namespace_id, 1, [a_row(stream)], after=0, position=3)
+            row = msgspec.structs.replace(a_row(stream), new_runs=(("r", 1),))
+            await store.session_index.save(stream.namespace_id, 1, [row], after=0, position=3)
             await index_a_word(store, stream)
             await store.served_views.save(stream, ServedView(3, 2, ((1, 1),)), now=datetime.now(UTC))  # noqa: TID251 - any
             await keep_a_job(store, stream)
@@ -186,6 +189,7 @@ async def test_the_store_lists_namespace_ids(server: Server, database: str, app_
 WRITABLE = (
     "snapshots",
     "session_index",
+    "session_runs",
     "projection_checkpoints",
     "search_entries",
     "search_forks",

@@ -29,6 +29,7 @@ BOUNDS = {
     "snapshots": "of each 200 versions of a session one",
     "api_tokens": "made by operators",
     "session_index": "one for each session, and build",
+    "session_runs": "one for each session and run of an agent that wrote in it, and build",
     "projection_checkpoints": "one for each build; replaced builds are removed",
     "search_entries": "one for each piece of text, and build; of a fork only those it added",
     "search_forks": "one for each fork and ancestor, and build",

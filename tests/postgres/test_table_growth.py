@@ -62,6 +62,10 @@ BOUNDS = {
         "one for each build of each of the four indexes below", "SELECT 4 * count(*) FROM namespaces"
     ),
     "session_index": Bound("one for each session", for_each_build("session_index", "streams", "1")),
+    "session_runs": Bound(
+        "one for each session and run of an agent that wrote in it; its forks have none of these",
+        for_each_build("session_index", "events", "1"),
+    ),
     "jobs": Bound(
         "at most five for each session, one of each kind; none when the work is done or the session has ended",
         for_each_build("jobs", "streams", "5"),
@@ -160,7 +164,7 @@ async def use(store: Store) -> None:
             session = f"s{turn % 2}"
             for at in range(70):
                 key = {"idempotency_key": f"{turn}-{at}"} if at % 2 else {}
-                await ledger.add_user_message(session, f"word{turn} word{at}", **key)
+                await ledger.add_user_message(session, f"word{turn} word{at}", metadata={"run_id": f"r{turn}"}, **key)
             entries = await ledger.get_active_entries(session)
             await ledger.edit_entry(session, entries[0].entry_id, "another text")
             await ledger.remove_entry(session, entries[1].entry_id)

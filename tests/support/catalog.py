@@ -101,9 +101,9 @@ LAWS: Final = {
     "the application only reads the log": """
         SELECT c.relname FROM pg_class c, unnest('{INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER}'::text[]) AS may
         WHERE c.relnamespace = 'ledger'::regnamespace AND c.relkind IN ('r', 'p', 'v')
-        AND c.relname NOT IN ('snapshots', 'projection_checkpoints', 'session_index', 'search_entries', 'search_forks',
-            'search_fork_changes', 'search_terms', 'search_embeddings', 'served_views', 'records', 'record_accesses',
-            'record_embeddings', 'jobs')
+        AND c.relname NOT IN ('snapshots', 'projection_checkpoints', 'session_index', 'session_runs', 'search_entries',
+            'search_forks', 'search_fork_changes', 'search_terms', 'search_embeddings', 'served_views', 'records',
+            'record_accesses', 'record_embeddings', 'jobs')
         AND has_table_privilege('ledger_app', c.oid, may)
     """,
     "tokens are for the owner alone": """

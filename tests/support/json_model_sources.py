@@ -96,7 +96,10 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
     ),
     memories.RecordShape: ((LongTermRecord,), {}),
     memories.RevisionShape: ((Revision,), {}),
-    sessions.SessionShape: ((IndexedSession,), {"stream_id": INSIDE, "namespace": "a ledger of the library has one"}),
+    sessions.SessionShape: (
+        (IndexedSession,),
+        {"stream_id": INSIDE, "new_runs": INSIDE, "namespace": "a ledger of the library has one"},
+    ),
     sessions.BudgetShape: ((budget.Budget,), {}),
     sessions.StatsShape: ((SessionStats,), {}),
     sessions.ExtractionShape: ((Extraction,), {}),

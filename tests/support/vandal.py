@@ -106,7 +106,7 @@ async def filled(store: Store, namespace: str) -> None:
     await ledger.add_user_message("three", "short")
     await ledger.clear_session("three", end=True)
     serving = ledger_over(store, namespace=namespace, config={"profile": "working_memory"})
-    await serving.add_user_message("four", "to be extracted")
+    await serving.add_user_message("four", "to be extracted", metadata={"run_id": "run"})
     await ledger.long_term.create([{"id": "r", "text": "Mia lives in Oslo"}])  # last: all builds end at the same event
     await ledger.list_sessions()
     await ledger.search("Mia")

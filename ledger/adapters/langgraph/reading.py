@@ -19,6 +19,7 @@ from ledger.adapters.langgraph.keys import (
     session_of,
     thread_of,
 )
+from ledger.adapters.langgraph.runs import run_of, sessions
 from ledger.adapters.langgraph.seen import BlobCache, Typed
 from ledger.adapters.langgraph.stored import (
     children,
@@ -103,7 +104,10 @@ class Reads:
         only = get_checkpoint_id(config) if config else None
         bound = get_checkpoint_id(before) if before else None
         threads: list[tuple[str, str | None]]
-        threads = [(session_of(names_in(config)[0]), names_in(config)[0])] if config else await _threads(ledger)
+        if config:
+            threads = [(session_of(names_in(config)[0]), names_in(config)[0])]
+        else:
+            threads = [(session, None) for session in await sessions(ledger, run_of(filter or {}))]
         found: list[CheckpointPlace] = []
         for session, thread_id in threads:
             count = 0
@@ -270,19 +274,3 @@ class Reads:
             stored,
             value.version,
         )
-
-
-async def _threads(ledger: MemoryLedger) -> list[tuple[str, str | None]]:
-    return [(session, None) for session in await sessions(ledger)]
-
-
-async def sessions(ledger: MemoryLedger) -> list[str]:
-    """Return the ids of the sessions of the namespace that have no user."""
-    found: list[str] = []
-    after: Any = None
-    while True:
-        page = await ledger.list_sessions(user_id="", limit=100, after=after)
-        found += [session.session_id for session in page]
-        if len(page) < 100:
-            return found
-        after = (page[-1].updated_at, page[-1].stream_id)

@@ -14,7 +14,7 @@ _BLOBS: Final = 10_000
 
 
 class ThreadHead(msgspec.Struct, frozen=True):
-    """A checkpoint as a step after it needs it: its values' references, the digests of its messages, its *blobs*.
+    """A checkpoint as a step after it needs it: its run, its values' references, its messages' digests, its *blobs*.
 
     *shown* are the names of the messages that the window has: those of the checkpoint, and what was said since. None if
     that is not known. *said* are the last of them, each with the id of the checkpoint after which a task wrote it.
@@ -26,6 +26,7 @@ class ThreadHead(msgspec.Struct, frozen=True):
     values: dict[str, Any]
     digests: list[str]
     blobs: Set[str]
+    run_id: str | None
     shown: list[str] | None
     said: tuple[tuple[str, str], ...] = ()
 
@@ -105,6 +106,11 @@ class RecentWrites:
         """Return the newest checkpoint and the version of the session of which that is known; None if it is not."""
         run = self._of.get(session)
         return (None, 0) if run is None else (run.heads.get(namespace), run.last)
+
+    def has_run(self, session: str, run_id: str) -> bool:
+        """Tell whether a checkpoint that is the newest of its namespace is known to be of a run."""
+        run = self._of.get(session)
+        return run is not None and any(head.run_id == run_id for head in run.heads.values())
 
     def forget_heads(self, session: str) -> None:
         """Forget the newest checkpoints of a session, since somebody else wrote to it."""

@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 from ledger.adapters.langgraph.keys import CHECKPOINTS, WRITES, beginning, checkpoint_key, session_of
-from ledger.adapters.langgraph.reading import CheckpointPlace, Reads, sessions
+from ledger.adapters.langgraph.reading import CheckpointPlace, Reads
+from ledger.adapters.langgraph.runs import run_of, sessions
 from ledger.contention import until_uncontended
 from ledger.errors import SessionNotFound
 from ledger.memory import MemoryLedger
@@ -30,11 +31,12 @@ class Removals:
             await ledger.clear_session(session, end=True)
 
     async def delete_for_runs(self, ledger: MemoryLedger, run_ids: Sequence[str]) -> None:
-        """Hide the checkpoints of runs, and the writes after them, in all threads."""
+        """Hide the checkpoints of runs, and the writes after them, in all threads that have one."""
         runs = set(run_ids)
-        for session in await sessions(ledger):
+        threads = {session: None for run_id in runs for session in await sessions(ledger, run_id)}
+        for session in threads:
             places = [place async for place in self._reads.all_places(ledger, session, None)]
-            unwanted = [place for place in places if self._reads.metadata(place).get("run_id") in runs]
+            unwanted = [place for place in places if run_of(self._reads.metadata(place)) in runs]
             await _keep(ledger, session, await self._hidden(ledger, session, unwanted))
 
     async def prune(self, ledger: MemoryLedger, thread_ids: Sequence[str], strategy: str) -> None:

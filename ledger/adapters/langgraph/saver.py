@@ -128,7 +128,7 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
         await self._opened.run_once(partial(self._removals.delete_thread, thread_id=thread_id))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Hide the checkpoints of these runs and their writes; it looks at every checkpoint of the namespace."""
+        """Hide the checkpoints of these runs and their writes; it looks at the checkpoints of their threads only."""
         await self._opened.run_once(partial(self._removals.delete_for_runs, run_ids=run_ids))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:

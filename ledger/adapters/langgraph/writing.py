@@ -19,6 +19,7 @@ from ledger.adapters.langgraph.carried import carry
 from ledger.adapters.langgraph.keys import BLOBS, CHECKPOINTS, WRITES, checkpoint_key, session_of, writes_key
 from ledger.adapters.langgraph.reading import CheckpointPlace, Reads, config_of, names_in
 from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
+from ledger.adapters.langgraph.runs import noted_run, run_of
 from ledger.adapters.langgraph.seen import Typed
 from ledger.adapters.langgraph.stored import (
     Stored,
@@ -116,19 +117,22 @@ class Writes:
             shown = [*own, *(name for _, name in said)]
         if body["channel_versions"] == {channel: number for channel, (number, _) in references.items()}:
             del body["channel_versions"]  # they are beside the values
+        described = get_checkpoint_metadata(config, metadata)
+        run_id = run_of(described)
         value = {
             "thread": thread_id,
             "namespace": namespace,
             "id": checkpoint["id"],
             "parent": parent_id,
             "checkpoint": plain_or_packed(self._serde, body, plain=self._is_open),
-            "metadata": plain_or_packed(self._serde, get_checkpoint_metadata(config, metadata), plain=self._is_open),
+            "metadata": plain_or_packed(self._serde, described, plain=self._is_open),
             "values": references,
         }
         known_blobs = _NO_BLOBS if parent is None else parent.blobs | self._recent.beside(session, parent.version)
         new = {digest: typed for digest, typed in stored.blobs.items() if digest not in known_blobs}
         kept = [
             *_blob_values(new, besides=carry(entries, stored.blobs)),
+            *self._new_run(session, run_id, newest, parent),
             {"space": CHECKPOINTS, "key": checkpoint_key(namespace, checkpoint["id"]), "value": value},
         ]
         guard: Guard = {} if version is None else {"expected_version": version}
@@ -139,7 +143,7 @@ class Writes:
             head = newest
             if follows:
                 head = ThreadHead(
-                    namespace, checkpoint["id"], done.versions[-1], references, digests, _NO_BLOBS, shown, said
+                    namespace, checkpoint["id"], done.versions[-1], references, digests, _NO_BLOBS, run_id, shown, said
                 )
             self._recent.add(session, stored.blobs, done.versions, entries=len(entries), head=head)
         self._remember(new)
@@ -151,8 +155,10 @@ class Writes:
         blobs = await self._reads.blobs(ledger, place.thread_id, [each for _, each in values.values()])
         messages = (values.get(MESSAGES) or [None, None])[1] or {}
         digests = message_digests(messages, blobs) if "messages" in messages else []
+        run_id = run_of(self._reads.metadata(place))
         shown = None if await self._has_more(ledger, place) else digests
-        return ThreadHead(place.namespace, place.checkpoint_id, place.version, values, digests, blobs.keys(), shown)
+        names = place.namespace, place.checkpoint_id, place.version
+        return ThreadHead(*names, values, digests, blobs.keys(), run_id, shown)
 
     async def _has_more(self, ledger: MemoryLedger, place: CheckpointPlace) -> bool:
         """Tell whether the window may have more than the messages of the checkpoint at *place*: what was said since."""
@@ -162,6 +168,13 @@ class Writes:
         active = (await partial_state(handle, session_of(place.thread_id), {})).window.entries
         asked = (place.stored["values"].get(_INPUT) or [None, None])[1]
         return asked is not None or (active.last_version or 0) > place.version
+
+    def _new_run(self, session: str, run_id: str | None, *known: ThreadHead | None) -> list[dict[str, Any]]:
+        """Return what is kept so that a run finds the session; nothing if a checkpoint before is of that run too."""
+        is_known = any(head is not None and head.run_id == run_id for head in known)
+        if run_id is None or is_known or self._recent.has_run(session, run_id):
+            return []
+        return [noted_run(run_id)]
 
     async def put_writes(
         self,

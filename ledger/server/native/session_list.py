@@ -44,6 +44,7 @@ async def list_sessions(
     q: Annotated[str | None, Query(description="Only sessions with this text in their ids.")] = None,
     id_prefix: Annotated[str | None, Query(description="Only sessions whose ids begin with this text.")] = None,
     user_prefix: Annotated[str | None, Query(description="Only sessions of users whose ids begin so.")] = None,
+    run_id: Annotated[str | None, Query(description="Only sessions in which this run of an agent wrote.")] = None,
     updated_after: Annotated[str | None, Query(description="Only sessions last written after this time.")] = None,
     updated_before: Annotated[str | None, Query(description="Only sessions last written before this time.")] = None,
     limit: PageLimit = 100,
@@ -58,8 +59,8 @@ async def list_sessions(
     bounds = {"updated_after": updated_after, "updated_before": updated_before}
     earliest, latest = check_time(updated_after, "updated_after"), check_time(updated_before, "updated_before")
     wanted = _status(status)
-    filters = {"user_id": user_id, "status": wanted, "q": q, "id_prefix": id_prefix, "user_prefix": user_prefix}
-    cursors = await cursors_of(service.store, "sessions", name, {**filters, **bounds})
+    names = {"user_id": user_id, "q": q, "id_prefix": id_prefix, "user_prefix": user_prefix, "run_id": run_id}
+    cursors = await cursors_of(service.store, "sessions", name, {**names, "status": wanted, **bounds})
     after = None
     if cursor is not None:
         if cursors is None:
@@ -74,6 +75,7 @@ async def list_sessions(
             id_part=q,
             id_prefix=id_prefix,
             user_prefix=user_prefix,
+            run_id=run_id,
             updated_after=earliest,
             updated_before=latest,
             after=place,

@@ -25,6 +25,7 @@ class StoredNamespace:
         self.snapshots: dict[tuple[UUID, str, int], dict[int, Snapshot]] = {}
         self.checkpoints: dict[tuple[str, int], Checkpoint] = {}
         self.index: dict[int, dict[UUID, IndexedSession]] = {}
+        self.runs: dict[int, dict[UUID, dict[str, int]]] = {}
         self.views: dict[UUID, dict[ServedView, datetime]] = {}
 
     def history(self, stream_id: UUID) -> list[StoredEvent]:

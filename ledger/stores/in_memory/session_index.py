@@ -34,6 +34,14 @@ class InMemorySessionIndex:
             and (row := self._namespaces[namespace_id].index.get(build, {}).get(stream_id)) is not None
         }
 
+    async def runs(self, wanted: Sequence[RowKey]) -> dict[UUID, dict[str, int]]:
+        return {
+            stream_id: dict(runs)
+            for namespace_id, build, stream_id in wanted
+            if namespace_id in self._namespaces
+            and (runs := self._namespaces[namespace_id].runs.get(build, {}).get(stream_id))
+        }
+
     async def save(
         self, namespace_id: UUID, build: int, rows: Sequence[IndexedSession], *, after: int, position: int
     ) -> int | None:
@@ -42,9 +50,13 @@ class InMemorySessionIndex:
         if namespace is None or built is None or built.position != after:
             return built.position if built else None
         index = namespace.index.setdefault(build, {})
+        runs = namespace.runs.setdefault(build, {})
+        for row in rows:
+            if row.new_runs:
+                runs[row.stream_id] = {**dict(row.new_runs), **runs.get(row.stream_id, {})}
         index.update(
             {
-                row.stream_id: row
+                row.stream_id: msgspec.structs.replace(row, new_runs=())
                 for row in rows
                 if row.stream_id not in index or index[row.stream_id].version <= row.version
             }
@@ -66,6 +78,8 @@ class InMemorySessionIndex:
         if namespace is None:
             return 0
         unused = [build for build in namespace.index if (SESSION_INDEX, build) not in namespace.checkpoints]
+        for build in unused:
+            namespace.runs.pop(build, None)
         return sum(len(namespace.index.pop(build)) for build in unused)
 
     async def page(
@@ -81,7 +95,12 @@ class InMemorySessionIndex:
         if namespace is None:
             return []
         newest = sorted(
-            (row for row in namespace.index.get(build, {}).values() if _is_wanted(wanted, row)),
+            (
+                row
+                for row in namespace.index.get(build, {}).values()
+                if _is_wanted(wanted, row)
+                and (wanted.run_id is None or _has_run(namespace, build, row.stream_id, wanted.run_id))
+            ),
             key=lambda row: _newest_first(row.updated_at, row.stream_id),
         )
         if after is not None:
@@ -114,6 +133,16 @@ def _is_wanted(wanted: SessionFilter, row: IndexedSession) -> bool:
         and (wanted.updated_after is None or row.updated_at > wanted.updated_after)
         and (wanted.updated_before is None or row.updated_at < wanted.updated_before)
     )
+
+
+def _has_run(namespace: StoredNamespace, build: int, stream_id: UUID, run_id: str, until: int | None = None) -> bool:
+    version = namespace.runs.get(build, {}).get(stream_id, {}).get(run_id)
+    if version is not None and (until is None or version <= until):
+        return True
+    if stream_id not in namespace.parents:
+        return False
+    parent_id, at = namespace.parents[stream_id]
+    return _has_run(namespace, build, parent_id, run_id, at if until is None else min(at, until))
 
 
 def _origin(namespace: StoredNamespace, stream_id: UUID) -> ForkedFrom | None:

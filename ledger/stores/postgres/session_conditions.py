@@ -1,28 +1,37 @@
 """Queries for pages of the index of sessions."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from ledger.names import text_after
 from ledger.ports.session_index import IndexedSession, SessionFilter
 from ledger.stores.postgres import tables
 
-#: The columns of a row; where a session was forked is not among them.
-NAMES: Final = tuple(name for name in IndexedSession.__struct_fields__ if name != "forked_from")
+#: The columns of a row.
+NAMES: Final = tuple(name for name in IndexedSession.__struct_fields__ if name not in {"forked_from", "new_runs"})
 _TABLE: Final = tables.session_index.c
+_NOTHING: Final[sa.ColumnElement[int]] = sa.literal_column("0")  # an offset, so that a query is planned by itself
 _FIELDS: Final = tuple(_TABLE[name] for name in NAMES)
 
 
 def page_query(
-    namespace_id: UUID, build: int, wanted: SessionFilter, after: tuple[datetime, UUID] | None, limit: int
+    namespace_id: UUID,
+    build: int,
+    wanted: SessionFilter,
+    after: tuple[datetime, UUID] | None,
+    limit: int,
+    *,
+    streams: Sequence[UUID] | None = None,
 ) -> sa.Select[Any]:
-    """Return the query for a page of sessions, newest first, after the row that *after* names.
+    """Return the query for a page of sessions, newest first, after the row that *after* names; if given, of *streams*.
 
-    It runs after `IN_INDEX_ORDER`. Most pages are in the order of the index on times. By a prefix, all that have it are
-    read in the order of the index on these names, which makes the planner use that one, and then sorted.
+    It runs after `IN_INDEX_ORDER`. Most pages are in the order of the index on times. Those by a prefix or of some
+    streams are read in the order of another index, which makes the planner use that one, and then sorted.
     """
     rows = sa.select(*_FIELDS).where(
         _TABLE.namespace_id == namespace_id, _TABLE.projection_version == build, *_conditions(wanted)
@@ -32,11 +41,20 @@ def page_query(
         rows = rows.where(
             sa.or_(_TABLE.updated_at < moment, sa.and_(_TABLE.updated_at == moment, _TABLE.stream_id > stream_id))
         )
-    if wanted.id_prefix is None and wanted.user_prefix is None:
+    found: sa.FromClause
+    if streams is not None:
+        given = sa.func.unnest(sa.cast(list(streams), ARRAY(sa.Uuid))).table_valued(sa.column("stream", sa.Uuid))
+        given = given.render_derived()
+        each = rows.where(_TABLE.stream_id.between(given.c.stream, given.c.stream)).order_by(_TABLE.stream_id)
+        found = each.offset(_NOTHING).lateral()
+        page = sa.select(found).select_from(given.join(found, sa.true()))
+    elif wanted.id_prefix is not None or wanted.user_prefix is not None:
+        name = _TABLE.session_id if wanted.id_prefix is not None else _TABLE.user_id
+        found = rows.order_by(_by_code_point(name)).offset(_NOTHING).subquery()
+        page = sa.select(found)
+    else:
         return rows.order_by(_TABLE.updated_at.desc(), _TABLE.stream_id).limit(limit)
-    name = _TABLE.session_id if wanted.id_prefix is not None else _TABLE.user_id
-    found = rows.order_by(_by_code_point(name)).offset(sa.literal_column("0")).subquery()
-    return sa.select(found).order_by(found.c.updated_at.desc(), found.c.stream_id).limit(limit)
+    return page.order_by(found.c.updated_at.desc(), found.c.stream_id).limit(limit)
 
 
 def _conditions(wanted: SessionFilter) -> list[sa.ColumnElement[bool]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
@@ -26,6 +26,9 @@ from ledger.stores.postgres.stored_projections import (
 
 _QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "session_queries").glob("*.sql")}
 _PUT: Final = sa.text(_QUERIES["put_sessions"])
+_PUT_RUNS: Final = sa.text(_QUERIES["put_runs"])
+_RUNS: Final = sa.text(_QUERIES["runs"])
+_OF_RUN: Final = sa.text(_QUERIES["of_run"])
 _ROWS: Final = sa.text(_QUERIES["rows"])
 _LIVE: Final = sa.text(_QUERIES["live"])
 _ORIGINS: Final = sa.text(_QUERIES["origins"])
@@ -38,10 +41,17 @@ class PostgresSessionIndex:
         self._pool = pool
 
     async def rows(self, wanted: Sequence[RowKey]) -> dict[UUID, IndexedSession]:
-        namespaces, builds, streams = map(list, zip(*wanted, strict=True)) if wanted else ([], [], [])
-        keys = {"namespaces": namespaces, "builds": builds, "streams": streams}
-        async with self._pool.transaction(*dict.fromkeys(namespaces)) as connection:
+        keys = _keys(wanted)
+        async with self._pool.transaction(*dict.fromkeys(keys["namespaces"])) as connection:
             return {row.stream_id: _indexed(row) for row in (await connection.execute(_ROWS, keys)).mappings()}
+
+    async def runs(self, wanted: Sequence[RowKey]) -> dict[UUID, dict[str, int]]:
+        keys = _keys(wanted)
+        found: dict[UUID, dict[str, int]] = {}
+        async with self._pool.transaction(*dict.fromkeys(keys["namespaces"])) as connection:
+            for stream_id, run_id, version in await connection.execute(_RUNS, keys):
+                found.setdefault(stream_id, {})[run_id] = version
+        return found
 
     async def save(
         self, namespace_id: UUID, build: int, rows: Sequence[IndexedSession], *, after: int, position: int
@@ -62,12 +72,16 @@ class PostgresSessionIndex:
                 if page.rows
             ]
             if given:
-                await connection.execute(_PUT, {"pages": msgspec.json.encode(given).decode()})
+                rows = {"pages": msgspec.json.encode(given).decode()}
+                await connection.execute(_PUT, rows)
+                if any(row.new_runs for page in following for row in page.rows):
+                    await connection.execute(_PUT_RUNS, rows)
             await move_on(connection, SESSION_INDEX, following)
             return reached
 
     async def prune(self, namespace_id: UUID) -> int:
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
+            await connection.execute(unused_rows(namespace_id, SESSION_INDEX, tables.session_runs))
             return (await connection.execute(unused_rows(namespace_id, SESSION_INDEX, tables.session_index))).rowcount
 
     async def page(
@@ -79,9 +93,13 @@ class PostgresSessionIndex:
         after: tuple[datetime, UUID] | None = None,
         limit: int = 100,
     ) -> list[IndexedSession]:
-        query = page_query(namespace_id, build, wanted, after, limit)
         async with self._pool.transaction(namespace_id) as connection:
             await connection.execute(IN_INDEX_ORDER)
+            streams = None
+            if wanted.run_id is not None:
+                run = {"namespace": namespace_id, "build": build, "run_id": wanted.run_id}
+                streams = list(await connection.scalars(_OF_RUN, run))
+            query = page_query(namespace_id, build, wanted, after, limit, streams=streams)
             rows = list(map(_indexed, (await connection.execute(query)).mappings()))
             origins = await _origins(connection, namespace_id, rows)
         return [msgspec.structs.replace(row, forked_from=origins.get(row.stream_id)) for row in rows]
@@ -100,6 +118,11 @@ class PostgresSessionIndex:
             await connection.execute(BY_INDEX)
             rows = (await connection.execute(_LIVE, wanted)).mappings().all()
         return (rows[0]["total"] if rows else 0), list(map(_indexed, rows))
+
+
+def _keys(wanted: Sequence[RowKey]) -> dict[str, list[Any]]:
+    namespaces, builds, streams = map(list, zip(*wanted, strict=True)) if wanted else ([], [], [])
+    return {"namespaces": namespaces, "builds": builds, "streams": streams}
 
 
 async def _origins(

@@ -139,6 +139,16 @@ session_index = sa.Table(
     sa.Column("failing_model", sa.Text),
 )
 
+session_runs = sa.Table(
+    "session_runs",
+    metadata,
+    sa.Column("namespace_id", UUID, primary_key=True),
+    sa.Column("projection_version", sa.Integer, primary_key=True),
+    sa.Column("stream_id", UUID, primary_key=True),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    sa.Column("run_id", sa.Text, primary_key=True),
+)
+
 jobs = sa.Table(
     "jobs",
     metadata,

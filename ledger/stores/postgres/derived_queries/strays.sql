@@ -5,6 +5,10 @@ FROM (
     FROM ledger.session_index i
     WHERE i.namespace_id = :namespace AND i.projection_version = ANY (CAST(:session_index AS integer[]))
     UNION ALL
+    SELECT 'session_index', t.stream_id
+    FROM ledger.session_runs t
+    WHERE t.namespace_id = :namespace AND t.projection_version = ANY (CAST(:session_index AS integer[]))
+    UNION ALL
     SELECT 'jobs', j.stream_id
     FROM ledger.jobs j
     WHERE j.namespace_id = :namespace AND j.projection_version = ANY (CAST(:jobs AS integer[]))
