@@ -435,7 +435,7 @@ def test_the_example_of_the_demo_is_there() -> None:
     assert example().exists()
 
 
-def test_a_fork_goes_on_from_a_version_or_a_moment(trip: Cli) -> None:
+def test_a_fork_goes_on_from_a_version_or_a_moment(trip: Cli, tmp_path: Path) -> None:
     assert trip("fork", "trip", "plan-b").lines == ["plan-b starts from trip at version 10"]
     forked = trip.json("fork", "trip", "plan-c", "--version", "4", "--new-user", "ann")
     check_keys("fork SESSION NEW", forked)
@@ -459,6 +459,11 @@ def test_a_fork_goes_on_from_a_version_or_a_moment(trip: Cli) -> None:
         "plan-c", "plan-e"
     }  # fmt: skip
     assert trip.try_("sessions", "--id-prefix", "a/b").code == 2
+    assert trip.json("sessions", "--run-id", "nobody's")["sessions"] == []
+    entries = tmp_path / "entries.json"
+    entries.write_text('[{"role": "user", "content": "Said in a run.", "metadata": {"run_id": "r"}}]')
+    trip.json("add", "plan-b", "--file", str(entries))
+    assert [row["session_id"] for row in trip.json("sessions", "--run-id", "r")["sessions"]] == ["plan-b"]
     trip("add", "plan-b", "A train instead.")
     assert "A train instead." not in trip("show", "trip", "--all").out
     assert "Find me a flight" in trip("show", "plan-b", "--all").out

@@ -22,6 +22,21 @@ def texts(answer: httpx.Response) -> list[str]:
     return [entry["content"] for entry in answer.json()["entries"]]
 
 
+def test_sessions_of_a_run_are_listed__LF_7(api: httpx.Client, session: str) -> None:
+    run, other = f"run of {session}", f"{session}-2"
+    entry = {"role": "user", "content": "hello", "metadata": {"run_id": run}}
+    api.post(f"/v1/sessions/{session}/entries", json={"entries": [entry]}).raise_for_status()
+    kept = {"values": [{"space": "runs", "key": run, "value": None}]}
+    api.post(f"/v1/sessions/{other}/kept", json=kept).raise_for_status()
+    page = api.get("/v1/sessions", params={"run_id": run, "limit": 1}).json()
+    rest = api.get("/v1/sessions", params={"run_id": run, "limit": 1, "cursor": page["next_cursor"]}).json()
+    assert [row["session_id"] for row in [*page["sessions"], *rest["sessions"]]] == [other, session]
+    wrong = api.get("/v1/sessions", params={"run_id": "another", "cursor": page["next_cursor"]})
+    assert wrong.json()["code"] == "bad_cursor"
+    assert api.get("/v1/sessions", params={"run_id": "another"}).json()["sessions"] == [], "control"
+    assert api.get("/v1/sessions", params={"run_id": ""}).json()["code"] == "bad_key"
+
+
 def test_kept_values_are_stored_listed_and_read_in_the_past__LF_1(api: httpx.Client, session: str) -> None:
     path = f"/v1/sessions/{session}"
     raw = bytes(range(256))
