@@ -12,3 +12,5 @@ CONTENT_BYTES: Final = 1024 * 1024
 METADATA_BYTES: Final = 16 * 1024
 #: Of a name, in UTF-8.
 NAME_BYTES: Final = 512
+#: Of the large values that one write puts beside its entries, such as images.
+BESIDE_BYTES: Final = 128 * 1024 * 1024

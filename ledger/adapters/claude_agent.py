@@ -7,34 +7,38 @@
 A project is a user, a session is a session, and each transcript of an agent is a session ``ID#PATH``.
 """
 
-import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from importlib import import_module
 from typing import Any, Final, Self, TypeVar
 
 from ledger.adapters.any_loop_ledger import AnyLoopLedger
+from ledger.adapters.claude_agent_keys import KEYS, names_of, readable_key
 from ledger.adapters.claude_agent_lines import draft_of, line_of
+from ledger.adapters.claude_agent_listing import (
+    SUMMARY,
+    agents_of,
+    list_sessions,
+    list_subkeys,
+    list_summaries,
+    read_summary,
+    summary_data,
+)
 from ledger.adapters.deleting import OnDelete, check_deletes, check_on_delete
-from ledger.adapters.names import SEPARATOR, key_of, name_of
+from ledger.adapters.large_items import LargeValues, with_large_values
 from ledger.adapters.opening import OpenedLedger
 from ledger.application.entries_with_data import add_entries_with_data
-from ledger.application.reading import PAGE_SESSIONS
+from ledger.application.transcript import transcript_of
 from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import JsonObject
 from ledger.memory import MemoryLedger
-from ledger.ports.session_index import IndexedSession
 from ledger.results import When
-from ledger.strict_json import check_value
 from projections import config as memory_config
 
 T = TypeVar("T")
 
-#: Keys of the session data.
-_SUMMARY: Final = "claude_summary"
-_KEYS: Final = "claude_key"
 _clock: Final = SystemClock()
 _AT_ONCE: Final = 500
 #: Every line stays as it is, and nothing is compacted.
@@ -82,11 +86,11 @@ class LedgerSessionStore:
 
     async def list_sessions(self, project_key: str) -> list[JsonObject]:
         """Return id and time of change, in milliseconds since 1970, of each session of a project."""
-        return await self._opened.run(partial(_list_sessions, project_key=project_key))
+        return await self._opened.run(partial(list_sessions, project_key=project_key))
 
     async def list_session_summaries(self, project_key: str) -> list[JsonObject]:
         """Return what the SDK's `fold_session_summary` made of each session of a project."""
-        return await self._opened.run(partial(_list_summaries, project_key=project_key))
+        return await self._opened.run(partial(list_summaries, project_key=project_key))
 
     async def delete(self, key: Mapping[str, Any]) -> None:
         """End a session and the transcripts of its agents, or with a ``subpath`` that transcript only.
@@ -100,7 +104,7 @@ class LedgerSessionStore:
 
     async def list_subkeys(self, key: Mapping[str, Any]) -> list[str]:
         """Return the ``subpath`` of each transcript of an agent of a session."""
-        return await self._opened.run(partial(_list_subkeys, key=key))
+        return await self._opened.run(partial(list_subkeys, key=key))
 
     @property
     def ledger(self) -> AnyLoopLedger:
@@ -153,30 +157,33 @@ class LedgerSessionStore:
 async def _append(
     ledger: MemoryLedger, key: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], idempotency_key: str | None
 ) -> None:
-    user, session = _names(key)
+    user, session = names_of(key)
     fold = None if key.get("subpath") is not None else import_module("claude_agent_sdk").fold_session_summary
 
     def data_after(data: JsonObject, new: Sequence[int]) -> JsonObject:
-        changed: JsonObject = {} if _KEYS in data else {_KEYS: _readable_key(key)}
+        changed: JsonObject = {} if KEYS in data else {KEYS: readable_key(key)}
         if fold is not None:
-            before = _read_summary(data.get(_SUMMARY))
+            before = read_summary(data.get(SUMMARY))
             previous = None if before is None else {"session_id": key["session_id"], "mtime": 0, "data": before}
-            changed[_SUMMARY] = _summary(fold(previous, key, [lines[number] for number in new])["data"])
+            changed[SUMMARY] = summary_data(fold(previous, key, [lines[number] for number in new])["data"])
         return changed
 
+    large = LargeValues()
+    drafts = [draft_of(line, large, field=f"entries[{at}]") for at, line in enumerate(lines)]
     await add_entries_with_data(
         ledger._handle,  # noqa: SLF001 - adapters are part of the ledger
         session,
-        [draft_of(line) for line in lines],
+        drafts,
         data_after,
         user_id=user,
         config=_CONFIG,
         idempotency_key=idempotency_key,
+        kept=large.drafts(),
     )
 
 
 async def _load(ledger: MemoryLedger, key: Mapping[str, Any], when: When) -> list[JsonObject] | None:
-    user, session = _names(key)
+    user, session = names_of(key)
     names: When = {**when, "user_id": user}
     try:
         state = await ledger.get_state(session, **names)
@@ -184,11 +191,14 @@ async def _load(ledger: MemoryLedger, key: Mapping[str, Any], when: When) -> lis
         return None
     if not state.opened:
         return None
-    return [line_of(entry) for entry in await ledger.get_transcript(session, **names)]
+    handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
+    found = await transcript_of(handle, session, names)
+    entries = await with_large_values(handle, handle.stream(session, user), found.entries, found.version)
+    return [line_of(entry) for entry in entries]
 
 
 async def _version(ledger: MemoryLedger, key: Mapping[str, Any]) -> int:
-    user, session = _names(key)
+    user, session = names_of(key)
     try:
         return (await ledger.get_state(session, user_id=user)).version
     except SessionNotFound:
@@ -202,112 +212,15 @@ async def _fork(
     version: int | None,
     idempotency_key: str,
 ) -> None:
-    user, session = _names(key)
-    await ledger.fork(session, _names(new)[1], version=version, user_id=user, idempotency_key=idempotency_key)
-    await ledger.set_data(_names(new)[1], {_KEYS: _readable_key(new)}, user_id=user)
-
-
-async def _list_sessions(ledger: MemoryLedger, project_key: str) -> list[JsonObject]:
-    return [
-        {"session_id": await _session_key(ledger, row), "mtime": _mtime(row)}
-        async for row in _rows(ledger, project_key)
-        if SEPARATOR not in row.session_id
-    ]
-
-
-async def _list_summaries(ledger: MemoryLedger, project_key: str) -> list[JsonObject]:
-    found = []
-    async for row in _rows(ledger, project_key):
-        if SEPARATOR in row.session_id:
-            continue
-        summary = _read_summary((await ledger.get_data(row.session_id, user_id=row.user_id)).get(_SUMMARY))
-        if summary is not None:
-            session_id = await _session_key(ledger, row)
-            found.append({"session_id": session_id, "mtime": _mtime(row), "data": summary})
-    return found
+    user, session = names_of(key)
+    await ledger.fork(session, names_of(new)[1], version=version, user_id=user, idempotency_key=idempotency_key)
+    await ledger.set_data(names_of(new)[1], {KEYS: readable_key(new)}, user_id=user)
 
 
 async def _delete(ledger: MemoryLedger, key: Mapping[str, Any]) -> None:
-    user, session = _names(key)
+    user, session = names_of(key)
     names = [session]
     if key.get("subpath") is None:
-        names += [row.session_id async for row in _agents(ledger, key)]
+        names += [row.session_id async for row in agents_of(ledger, key)]
     for name in reversed(names):  # the session last, so that a repeated call finds what is left
         await ledger.clear_session(name, end=True, user_id=user)
-
-
-async def _list_subkeys(ledger: MemoryLedger, key: Mapping[str, Any]) -> list[str]:
-    found = []
-    async for row in _agents(ledger, key):
-        subpath = key_of(row.session_id.partition(SEPARATOR)[2])
-        if subpath is None:
-            subpath = (await ledger.get_data(row.session_id, user_id=row.user_id))[_KEYS]["subpath"]
-        found.append(str(subpath))
-    return found
-
-
-def _agents(ledger: MemoryLedger, key: Mapping[str, Any]) -> AsyncIterator[IndexedSession]:
-    return _rows(ledger, key["project_key"], id_prefix=f"{_name(key['session_id'])}{SEPARATOR}")
-
-
-async def _rows(ledger: MemoryLedger, project_key: str, id_prefix: str | None = None) -> AsyncIterator[IndexedSession]:
-    """Yield the live sessions of a project, newest first."""
-    after = None
-    while True:
-        page = await ledger.list_sessions(
-            user_id=_name(project_key), status="live", id_prefix=id_prefix, after=after, limit=PAGE_SESSIONS
-        )
-        for row in page:
-            yield row
-        if len(page) < PAGE_SESSIONS:
-            return
-        after = page[-1].updated_at, page[-1].stream_id
-
-
-async def _session_key(ledger: MemoryLedger, row: IndexedSession) -> str:
-    key = key_of(row.session_id)
-    if key is None:
-        key = (await ledger.get_data(row.session_id, user_id=row.user_id))[_KEYS]["session_id"]
-    return key
-
-
-def _summary(folded: JsonObject) -> Any:
-    """Return what the SDK folded as session data: its JSON as ASCII text if it has what no data may have."""
-    try:
-        check_value(folded, field="summary")
-    except InvalidInput:
-        return json.dumps(folded)
-    return folded
-
-
-def _read_summary(stored: Any) -> Any:
-    return json.loads(stored) if isinstance(stored, str) else stored
-
-
-def _mtime(row: IndexedSession) -> int:
-    return int(row.updated_at.timestamp() * 1_000)
-
-
-def _names(key: Mapping[str, Any]) -> tuple[str, str]:
-    """Return user and session of a key of the SDK.
-
-    Raises:
-        InvalidInput: a part is no text, or the ``subpath`` is empty.
-    """
-    for name in ("project_key", "session_id"):
-        if not isinstance(key.get(name), str):
-            raise InvalidInput("wrong_type", "must be text", field=f"key.{name}")
-    session, subpath = _name(key["session_id"]), key.get("subpath")
-    if subpath is None:
-        return _name(key["project_key"]), session
-    if not isinstance(subpath, str) or not subpath:
-        raise InvalidInput("wrong_type", "must be text; leave it out for the session itself", field="key.subpath")
-    return _name(key["project_key"]), f"{session}{SEPARATOR}{_name(subpath)}"
-
-
-def _name(part: str) -> str:
-    return name_of(part, separators=SEPARATOR)
-
-
-def _readable_key(key: Mapping[str, Any]) -> JsonObject:
-    return {name: key[name] for name in ("project_key", "session_id", "subpath") if key.get(name) is not None}

@@ -3,26 +3,30 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ledger.adapters.packing import packed, unpacked
+from ledger.adapters.large_items import LargeValues, item_draft
+from ledger.adapters.packing import unpacked
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.base import moment
+from ledger.importers.parts.blocks import beginning
 from ledger.importers.parts.claude_lines import entries_of
 from ledger.importers.parts.damaged import clean
 from ledger.importers.parts.steps import HIDDEN
 from ledger.names import is_entry_id
-from ledger.session.drafts import EntryDraft, draft_entry
+from ledger.session.drafts import EntryDraft
 from projections.entries import Entry
 
 SDK: Final = "claude-agent-sdk"
 _DERIVED: Final = ("kind", "role", "content", "tool_name", "tool_call_id", "tool_status", "arguments")
 
 
-def draft_of(line: Mapping[str, Any]) -> EntryDraft:
+def draft_of(line: Mapping[str, Any], large: LargeValues, *, field: str = "") -> EntryDraft:
     """Return the entry of a transcript *line*: its text, call or result, and the whole line in its data.
 
+    What is too large for an entry goes into *large*.
+
     Raises:
-        InvalidInput: the line is over a limit.
+        InvalidInput: ``too_large``: with it, *large* is over the limit of a write.
     """
     item, uuid = dict(line), line.get("uuid")
     own: JsonObject = {
@@ -31,10 +35,13 @@ def draft_of(line: Mapping[str, Any]) -> EntryDraft:
     }
     derived = _derived(clean(item))
     try:
-        return draft_entry({**own, **derived, "data": packed(SDK, item, derived["content"])})
-    except InvalidInput:  # a field has a type, or a size, that none of an entry may have
-        plain = {"kind": "context", "content": f"[{clean(str(line.get('type')))[:100]}]"}
-        return draft_entry({**own, **plain, "data": packed(SDK, item, "")})
+        return item_draft(SDK, item, {**own, **derived}, large, field=field)
+    except InvalidInput as fault:
+        if fault.code == "too_large":
+            raise
+    # a field has a type, or a size, that none of an entry may have
+    plain = {"kind": "context", "content": f"[{clean(str(line.get('type')))[:100]}]"}
+    return item_draft(SDK, item, {**own, **plain}, large, field=field)
 
 
 def line_of(entry: Entry) -> JsonObject:
@@ -61,6 +68,9 @@ def _derived(item: JsonObject) -> JsonObject:
     shown = [part for part in parts if not (part.get("metadata") or {}).get(HIDDEN)] or parts
     if len(shown) == 1:
         found = {name: shown[0][name] for name in _DERIVED if shown[0].get(name) is not None}
+        text = (shown[0].get("data") or {}).get("text")
+        if isinstance(text, str) and found.get("content") == beginning(text):  # which the importer cut
+            found["content"] = text
         if found["kind"] == "tool_call":
             found.setdefault("content", f"{found['tool_name']}(…)")
     else:

@@ -4,32 +4,38 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ledger.adapters.packing import packed, unpacked
+from ledger.adapters.large_items import LargeValues, item_draft
+from ledger.adapters.packing import unpacked
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.base import moment
 from ledger.importers.parts.damaged import clean
 from ledger.importers.parts.steps import HIDDEN
-from ledger.session.drafts import EntryDraft, draft_entry
+from ledger.session.drafts import EntryDraft
 from projections.entries import Entry
 
 SDK: Final = "google-adk"
 
 
-def draft_of(event: JsonObject) -> EntryDraft:
+def draft_of(event: JsonObject, large: LargeValues) -> EntryDraft:
     """Return the entry of an *event*: its text, first call or first result, and the whole event in its data.
 
+    What is too large for an entry goes into *large*.
+
     Raises:
-        InvalidInput: the event is over a limit.
+        InvalidInput: ``too_large``: the event is over the limit of a write.
     """
     shown = clean(event)
     derived = _derived(shown)
     own: JsonObject = {"created_at": moment(event.get("timestamp")), "metadata": _metadata(shown, derived)}
     try:
-        return draft_entry({**derived, **own, "data": packed(SDK, event, derived["content"])})
-    except InvalidInput:  # a field has a type, or a size, that none of an entry may have
-        plain = {"kind": "context", "content": "[event]"}
-        return draft_entry({**plain, "created_at": own["created_at"], "data": packed(SDK, event, "")})
+        return item_draft(SDK, event, {**derived, **own}, large, field="event")
+    except InvalidInput as fault:
+        if fault.code == "too_large":
+            raise
+    # a field has a type, or a size, that none of an entry may have
+    plain = {"kind": "context", "content": "[event]", "created_at": own["created_at"]}
+    return item_draft(SDK, event, plain, large, field="event")
 
 
 def event_of(entry: Entry) -> JsonObject:

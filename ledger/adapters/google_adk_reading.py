@@ -19,12 +19,14 @@ from ledger.adapters.google_adk_state import (
     state_of,
     user_names,
 )
+from ledger.adapters.large_items import with_large_values
 from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import PAGE_SESSIONS, partial_state
 from ledger.application.session_start import starts_life
 from ledger.application.transcript import read_transcript
 from ledger.errors import NotFound
 from ledger.events import JsonObject, to_datetime
+from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports.session_index import IndexedSession
 from ledger.results import When
@@ -128,6 +130,14 @@ async def list_stored(ledger: MemoryLedger, app_name: str, user_id: str | None) 
     return sorted(found, key=lambda each: (each.updated, each.user_id, each.session_id))
 
 
+async def read_events(
+    handle: NamespaceHandle, stream: Stream, state: SessionState, *, last: int | None, after: int | None = None
+) -> list[JsonObject]:
+    """Return the events of a session in *state*, the oldest first: the newest *last* of those after a version."""
+    entries = await read_transcript(handle, stream, state, last=last, after=after)
+    return [event_of(entry) for entry in await with_large_values(handle, stream, entries, state.version)]
+
+
 def about_of(state: SessionState) -> Mapping[str, Any]:
     """Return the SDK's own names of a session, and when it was created; empty if another writer began it."""
     about = state.working.data.get(ABOUT)
@@ -142,7 +152,7 @@ async def _events(
     last, since = limits.last, limits.since
     wanted = max(last, 1) if last is not None else None if since is None else _FIRST_READ
     while True:
-        events = [event_of(entry) for entry in await read_transcript(handle, stream, state, last=wanted)]
+        events = await read_events(handle, stream, state, last=wanted)
         newest = events[-1] if events else None
         if wanted is None or last is not None or len(events) < wanted or events[0]["timestamp"] < since:
             break

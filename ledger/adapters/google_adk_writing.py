@@ -5,13 +5,15 @@ from typing import Any, Final
 
 import msgspec
 
-from ledger.adapters.google_adk_events import SDK, draft_of, event_of
+from ledger.adapters.google_adk_events import SDK, draft_of
+from ledger.adapters.google_adk_reading import read_events
 from ledger.adapters.google_adk_state import ABOUT, AdkNames, StateParts, app_names, parts_of, session_names, user_names
+from ledger.adapters.large_items import LargeValues
 from ledger.application.entries import WindowBefore, answer_to_adding
 from ledger.application.handle import NamespaceHandle
+from ledger.application.kept_once import keep_once
 from ledger.application.session_data import data_change
 from ledger.application.session_start import new_entry, opening_commands, starts_life
-from ledger.application.transcript import read_transcript
 from ledger.application.writes import Decision, SessionPart, Written
 from ledger.errors import SessionExists, SessionNotFound, VersionConflict
 from ledger.events import JsonObject
@@ -84,7 +86,8 @@ async def append(ledger: MemoryLedger, place: AdkPlace, event: JsonObject, seen:
         InvalidInput: the event or the state is over a limit.
     """
     handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
-    stream, draft = handle.stream(place.names.session_id, place.names.user_id), draft_of(event)
+    stream, large = handle.stream(place.names.session_id, place.names.user_id), LargeValues()
+    draft = draft_of(event, large)
     parts = parts_of((event.get("actions") or {}).get("state_delta") or {})
 
     async def decision_for(state: SessionState) -> Decision[WindowBefore]:
@@ -93,7 +96,8 @@ async def append(ledger: MemoryLedger, place: AdkPlace, event: JsonObject, seen:
         if await _has_unseen(handle, stream, state, seen):
             raise VersionConflict(current=state.version, expected=seen.version or 0)
         write_id = handle.services.clock.ulid()
-        commands: list[Command] = [AddEntries((new_entry(handle, draft, write_id, state.config.tokenizer),))]
+        commands: list[Command] = [*await keep_once(handle, stream, state, large.drafts(), write_id)]
+        commands.append(AddEntries((new_entry(handle, draft, write_id, state.config.tokenizer),)))
         if parts.session:
             commands.append(data_change(handle, state, parts.session))
         return Decision(commands, WindowBefore(state.items.waiting))
@@ -112,9 +116,10 @@ async def append(ledger: MemoryLedger, place: AdkPlace, event: JsonObject, seen:
 
 async def is_stored(ledger: MemoryLedger, place: AdkPlace, event: JsonObject) -> bool:
     """Tell whether the session has an event that is equal to *event*; it reads all of them."""
-    names = place.names
-    entries = await ledger.get_transcript(names.session_id, user_id=names.user_id)
-    return any(event_of(entry) == event for entry in entries)
+    handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
+    stream = handle.stream(place.names.session_id, place.names.user_id)
+    state = await handle.services.states.newest(stream)
+    return event in await read_events(handle, stream, state, last=None)
 
 
 async def _write(
@@ -147,8 +152,8 @@ def _shared_part(handle: NamespaceHandle, names: AdkNames, changed: JsonObject) 
 async def _has_unseen(handle: NamespaceHandle, stream: Stream, state: SessionState, seen: SeenEvents) -> bool:
     """Tell whether another writer changed the session; a context that was recorded changes nothing."""
     if seen.version is None:
-        newest = await read_transcript(handle, stream, state, last=1)
-        return [event_of(entry)["id"] for entry in newest] != ([] if seen.newest is None else [seen.newest])
+        newest = await read_events(handle, stream, state, last=1)
+        return [event["id"] for event in newest] != ([] if seen.newest is None else [seen.newest])
     if seen.version >= state.version:
         return seen.version > state.version
     harmless = await handle.services.store.events.find_versions(
@@ -162,5 +167,5 @@ async def _stored_before(handle: NamespaceHandle, stream: Stream, event: JsonObj
     if seen.version is None:
         return None
     state = await handle.services.states.newest(stream)
-    unseen = await read_transcript(handle, stream, state, last=None, after=seen.version)
-    return state.version if [event_of(entry) for entry in unseen] == [event] else None
+    unseen = await read_events(handle, stream, state, last=None, after=seen.version)
+    return state.version if unseen == [event] else None

@@ -14,13 +14,14 @@ from agents.memory.session import _CompactionSnapshot
 from agents.memory.session_settings import SessionSettings, coerce_session_settings, resolve_session_limit
 from agents.run_context import RunContextWrapper
 
+from ledger.adapters.large_items import LargeValues, with_large_values
 from ledger.adapters.names import name_of
 from ledger.adapters.openai_items import drafts_of, item_of
 from ledger.adapters.openai_runs import RunFacts
 from ledger.adapters.opening import OpenedLedger, repeated
 from ledger.adapters.stored_conversation import StoredConversation
 from ledger.application.reading import partial_state
-from ledger.application.tail import take_newest
+from ledger.application.tail import replace_newest, take_newest
 from ledger.clock import SystemClock
 from ledger.errors import VersionConflict
 from ledger.memory import MemoryLedger
@@ -85,10 +86,11 @@ class MemoryLedgerSession(StoredConversation):
         self._opened.check_open()
         if not items:
             return
-        drafts = drafts_of(items, RunFacts.current())
+        large = LargeValues()
+        drafts = drafts_of(items, large, RunFacts.current())
         if any(_lacks_name(draft) for draft in drafts):
             drafts = await self._run(wrapper, lambda own: own._naming(drafts))  # noqa: SLF001 - its own
-        await self._run(wrapper, lambda own: own.adding(drafts))
+        await self._run(wrapper, lambda own: own.adding(drafts, large))
 
     async def pop_item(self, *, wrapper: Any = None) -> Any:
         """Take the newest item away and return it; None if there is none."""
@@ -173,16 +175,19 @@ class MemoryLedgerSession(StoredConversation):
 
     async def _replace(self, count: int, items: list[Any], version: int) -> bool:
         self.check_writable()
-        own, key, drafts = self._of(None), _clock.ulid(), drafts_of(items)
+        own, key, large = self._of(None), _clock.ulid(), LargeValues()
+        drafts = drafts_of(items, large)
 
         async def replace(ledger: MemoryLedger) -> int:
-            replaced = await ledger.replace_tail(
+            replaced = await replace_newest(
+                ledger._handle,  # noqa: SLF001 - adapters are part of the ledger
                 self._name,
                 drafts,
                 count=count,
                 expected_version=version,
                 idempotency_key=key,
                 user_id=own._user_id,  # noqa: SLF001 - its own
+                kept=large.drafts(),
             )
             return replaced.version
 
@@ -202,7 +207,10 @@ class MemoryLedgerSession(StoredConversation):
             handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
             popped = await take_newest(handle, self._name, user_id=self._user_id, idempotency_key=key)
             self._version = popped.version
-            return popped.entry
+            if popped.entry is None:
+                return None
+            stream = handle.stream(self._name, self._user_id)
+            return (await with_large_values(handle, stream, [popped.entry], popped.version))[0]
 
         return repeated(pop)
 

@@ -4,14 +4,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from ledger.adapters.large_items import LargeValues, item_draft
 from ledger.adapters.openai_runs import RunFacts
-from ledger.adapters.packing import as_text, packed, unpacked
+from ledger.adapters.packing import unpacked
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.base import arguments_of
 from ledger.importers.parts.damaged import clean
 from ledger.importers.parts.steps import HIDDEN
-from ledger.session.drafts import EntryDraft, draft_entry
+from ledger.session.drafts import EntryDraft
 from projections.entries import Entry
 
 SDK: Final = "openai-agents"
@@ -21,14 +22,16 @@ _ROLES: Final = {"user": "user", "assistant": "assistant", "system": "system", "
 _CALLS: Final = frozenset({"function_call", "custom_tool_call", "mcp_call"})
 
 
-def drafts_of(items: Sequence[Mapping[str, Any]], run: RunFacts = OUTSIDE) -> list[EntryDraft]:
+def drafts_of(items: Sequence[Mapping[str, Any]], large: LargeValues, run: RunFacts = OUTSIDE) -> list[EntryDraft]:
     """Return one entry for each of *items*: its text, call or result, who wrote it, and the whole item in its data.
 
+    What is too large for an entry goes into *large*.
+
     Raises:
-        InvalidInput: an item is over a limit; *field* says which.
+        InvalidInput: ``too_large``: together they are over the limit of a write; *field* says at which item.
     """
     names: dict[str, str] = {}
-    return [_draft(dict(item), names, run, f"items[{at}]") for at, item in enumerate(items)]
+    return [_draft(dict(item), names, run, large, f"items[{at}]") for at, item in enumerate(items)]
 
 
 def item_of(entry: Entry) -> JsonObject:
@@ -46,18 +49,18 @@ def item_of(entry: Entry) -> JsonObject:
     return {"role": role, "content": entry.content}
 
 
-def _draft(item: JsonObject, names: dict[str, str], run: RunFacts, field: str) -> EntryDraft:
+def _draft(item: JsonObject, names: dict[str, str], run: RunFacts, large: LargeValues, field: str) -> EntryDraft:
     derived, told = _derived(clean(item), names), run.of(item)
     if told:
         derived["metadata"] = {**derived.get("metadata", {}), **clean(told)}
     try:
-        return draft_entry({**derived, "data": packed(SDK, item, derived["content"])}, field=field)
+        return item_draft(SDK, item, derived, large, field=field)
     except InvalidInput as fault:
         if fault.code == "too_large":
             raise
     # a field has a type, or a size, that none of an entry may have
     plain = {"kind": "message", "role": "assistant", "content": _named(clean(item))}
-    return draft_entry({**plain, "data": as_text(SDK, item)}, field=field)
+    return item_draft(SDK, item, plain, large, field=field)
 
 
 def _derived(item: JsonObject, names: dict[str, str]) -> JsonObject:

@@ -19,14 +19,14 @@ def packed(sdk: str, item: JsonObject, content: str) -> JsonObject:
     try:
         check_value(data, field="data")
     except InvalidInput:
-        return as_text(sdk, item)
+        return _as_text(sdk, item)
     if has_whole_float(item):  # JSON in canonical form has no 1.0
-        return as_text(sdk, item)
+        return _as_text(sdk, item)
     at = _place(item, content) if content else None
     return data if at is None else {**data, "item": _with(item, at, None), "at": at}
 
 
-def as_text(sdk: str, item: JsonObject) -> JsonObject:
+def _as_text(sdk: str, item: JsonObject) -> JsonObject:
     """Return *item* as data that holds its JSON as ASCII text."""
     return {"sdk": sdk, "v": _FORMAT, "json": json.dumps(item)}
 

@@ -17,6 +17,7 @@ from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import DeferredToolRequests, RunContext
 
 from ledger.adapters.any_loop_ledger import AnyLoopLedger
+from ledger.adapters.large_items import LargeValues
 from ledger.adapters.opening import OpenedLedger
 from ledger.adapters.pydantic_ai_messages import drafts_of, dumped, messages_of
 from ledger.adapters.stored_conversation import StoredConversation
@@ -233,8 +234,9 @@ class RecordedRun(AbstractCapability[Any]):
         metadata: JsonObject = {"run_id": ctx.run_id}
         if ctx.agent is not None and ctx.agent.name:
             metadata["agent"] = ctx.agent.name
-        drafts = drafts_of(self._taken, recording=self._recording, first=len(self._recorded), metadata=metadata)
-        await self._opened.run(self._conversation.adding(drafts))
+        large, first = LargeValues(), len(self._recorded)
+        drafts = drafts_of(self._taken, large, recording=self._recording, first=first, metadata=metadata)
+        await self._opened.run(self._conversation.adding(drafts, large))
         self._recorded += self._taken
         self._taken = []
 

@@ -7,13 +7,14 @@ from typing import Any, Final
 
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse
 
-from ledger.adapters.packing import as_text, packed, unpacked
+from ledger.adapters.large_items import LargeValues, item_draft
+from ledger.adapters.packing import unpacked
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.base import arguments_of
 from ledger.importers.parts.damaged import clean
 from ledger.importers.parts.steps import HIDDEN
-from ledger.session.drafts import EntryDraft, draft_entry
+from ledger.session.drafts import EntryDraft
 from projections.entries import Entry
 
 SDK: Final = "pydantic-ai"
@@ -23,14 +24,15 @@ _RESULTS: Final = frozenset({"tool-return", "builtin-tool-return", "retry-prompt
 
 
 def drafts_of(
-    messages: Sequence[ModelMessage], *, recording: str, first: int, metadata: JsonObject
+    messages: Sequence[ModelMessage], large: LargeValues, *, recording: str, first: int, metadata: JsonObject
 ) -> list[EntryDraft]:
     """Return an entry for each part of *messages*, the message itself in the data of its first one.
 
-    *recording* and the number of a message in it, from *first*, name the entries: added again, they are known.
+    *recording* and the number of a message in it, from *first*, name the entries: added again, they are known. What is
+    too large for an entry goes into *large*.
 
     Raises:
-        InvalidInput: a part is over a limit; *field* says which.
+        InvalidInput: ``too_large``: together they are over the limit of a write; *field* says at which part.
     """
     drafts = []
     for number, message in enumerate(map(dumped, messages), first):
@@ -42,7 +44,7 @@ def drafts_of(
             if not at:
                 item["message"] = envelope
             own = {"entry_id": f"{recording}.{number}.{at}", "metadata": metadata}
-            drafts.append(_draft(item, own, f"messages[{number}].parts[{at}]"))
+            drafts.append(_draft(item, own, large, f"messages[{number}].parts[{at}]"))
     return drafts
 
 
@@ -100,20 +102,20 @@ def _made_of(entry: Entry) -> JsonObject:
     return {"kind": "request", "timestamp": moment, "parts": [said]}
 
 
-def _draft(item: JsonObject, own: JsonObject, field: str) -> EntryDraft:
+def _draft(item: JsonObject, own: JsonObject, large: LargeValues, field: str) -> EntryDraft:
     part = clean(item["part"]) or {}
     kind, role = str(part.get("part_kind", "request")), "assistant" if item["kind"] == "response" else "system"
     derived = {**_derived(part, kind, role), **own}
     if kind == "thinking" or not part:
         derived["metadata"] = {**own["metadata"], HIDDEN: True}
     try:
-        return draft_entry({**derived, "data": packed(SDK, item, derived["content"])}, field=field)
+        return item_draft(SDK, item, derived, large, field=field)
     except InvalidInput as fault:
         if fault.code == "too_large":
             raise
     # a field has a type, or a size, that none of an entry may have
     plain = {"kind": "message", "role": role, "content": f"[{kind[:100]}]", **own}
-    return draft_entry({**plain, "data": as_text(SDK, item)}, field=field)
+    return item_draft(SDK, item, plain, large, field=field)
 
 
 def _derived(part: JsonObject, kind: str, role: str) -> JsonObject:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final, Self
 
 from ledger.adapters.any_loop_ledger import AnyLoopLedger
+from ledger.adapters.large_items import LargeValues, with_large_values
 from ledger.adapters.names import key_of, name_of
 from ledger.adapters.opening import OpenedLedger, repeated
 from ledger.application.entries import add_drafts
@@ -95,19 +96,23 @@ class StoredConversation:
             except SessionNotFound:  # of a past session
                 found = TranscriptAt([], 0)
             self._version = found.version
-            return found.entries
+            stream = handle.stream(self._name, self._user_id)
+            return await with_large_values(handle, stream, found.entries, found.version)
 
         return read
 
-    def adding(self, drafts: Sequence[EntryDraft]) -> Callable[[MemoryLedger], Awaitable[None]]:
-        """Return what adds *drafts*: all of them or none, and once, however often the connection breaks."""
+    def adding(self, drafts: Sequence[EntryDraft], large: LargeValues) -> Callable[[MemoryLedger], Awaitable[None]]:
+        """Return what adds *drafts* and the *large* values of their items, once, however often the connection breaks.
+
+        All of them are stored, or none.
+        """
         self.check_writable()
-        key = _clock.ulid()
+        key, kept = _clock.ulid(), large.drafts()
 
         async def add(ledger: MemoryLedger) -> None:
             handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
             stream = handle.stream(self._name, self._user_id)
-            added = await add_drafts(handle, stream, drafts, key=key, config=_CONFIG, data=self._data)
+            added = await add_drafts(handle, stream, drafts, key=key, config=_CONFIG, kept=kept, data=self._data)
             self._version = added.version
 
         return repeated(add)

@@ -8,6 +8,7 @@ import msgspec
 
 from ledger.application.added_entries import added_entries, in_draft_order, known_entries
 from ledger.application.handle import NamespaceHandle
+from ledger.application.kept_once import keep_once
 from ledger.application.session_data import data_change
 from ledger.application.session_start import new_entry, opening_commands, resuming_commands, starts_life
 from ledger.application.writes import CommandsFor, Decision, Written
@@ -18,7 +19,7 @@ from ledger.ids import Stream
 from ledger.names import check_entry_id
 from ledger.results import Added, AddedEntry, ConfigLike, EntryFields, Guard, Version
 from ledger.search.knowledge import check_usable
-from ledger.session.commands import AddEntries, Command, EditEntry, Keep, RemoveEntry
+from ledger.session.commands import AddEntries, Command, EditEntry, RemoveEntry
 from ledger.session.drafts import EntryDraft, check_content, check_filled, check_metadata, draft_entry
 from ledger.session.kept_drafts import KeptDraft
 from ledger.session.state import SessionState
@@ -240,7 +241,8 @@ async def add_drafts(
 ) -> Added:
     """Record *drafts* as `add_entries` does, of which there may be as many as one append takes, with *kept* values.
 
-    *data* is the session data of a session that begins with them.
+    The key of each value tells its content, so one that the session has already is not stored again. *data* is the
+    session data of a session that begins with them.
 
     Raises as `add_entries` does.
     """
@@ -262,11 +264,10 @@ async def add_drafts(
         if expected_version:  # the writer has seen the session up to it (http W-54)
             entries[0] = msgspec.structs.replace(entries[0], listed=KnownToWriter(until=expected_version))
         add = AddEntries(tuple(entries), tuple([entry for entry, _ in known.values()]))
-        beside: list[Command] = [Keep(tuple(draft.to_event(write_id) for draft in kept))] if kept else []
-        if data and new_life:
-            beside.append(data_change(handle, state, data))
+        beside = await keep_once(handle, stream, state, kept, write_id) if kept else []
+        change = [data_change(handle, state, data)] if data and new_life else []
         return Decision(
-            [*opening_commands(handle, stream, state, config), add, *beside],
+            [*opening_commands(handle, stream, state, config), *beside, add, *change],
             before,
             exact=is_unsure and not leaves_it_to_append,
             items_after=state.cleared_version if leaves_it_to_append else None,

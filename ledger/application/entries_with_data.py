@@ -5,11 +5,13 @@ from collections.abc import Callable, Sequence
 
 from ledger.application.added_entries import known_entries
 from ledger.application.handle import NamespaceHandle
+from ledger.application.kept_once import keep_once
 from ledger.application.session_start import new_entry, opening_commands, starts_life
 from ledger.application.writes import Decision
 from ledger.events import JsonObject
 from ledger.session.commands import AddEntries, ChangeData
 from ledger.session.drafts import EntryDraft
+from ledger.session.kept_drafts import KeptDraft
 from ledger.session.state import SessionState
 from projections.config import MemoryConfig
 
@@ -23,12 +25,14 @@ async def add_entries_with_data(
     user_id: str | None = None,
     config: MemoryConfig | None = None,
     idempotency_key: str | None = None,
+    kept: Sequence[KeptDraft] = (),
 ) -> int:
     """Add those *drafts* whose ids are not stored yet, and set whole keys of the session data; return the version.
 
     *data_after* gets the session data and the indexes of the drafts that are new, and returns the keys to set. It is
     called again if another writer was first. A session that begins has *config*. If no draft is new, nothing is
-    written. Drafts without an id need an *idempotency_key*, or they are added once more if the call is repeated.
+    written. Drafts without an id need an *idempotency_key*, or they are added once more if the call is repeated. The
+    *kept* values, whose keys tell their content, are stored with them, those that the session has already not again.
 
     Raises:
         InvalidInput: an entry or the data is over a limit.
@@ -59,6 +63,7 @@ async def add_entries_with_data(
         return Decision(
             [
                 *opening_commands(handle, stream, state, config),
+                *(await keep_once(handle, stream, state, kept, write_id) if kept else ()),
                 AddEntries(entries),
                 *([ChangeData(write_id, changed, begins=new_life)] if changed else []),
             ],

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from ledger.application import kept
 from ledger.application.entries import BATCH_ENTRIES, add_drafts
 from ledger.application.handle import NamespaceHandle
+from ledger.application.kept import get_kept_values
 from ledger.errors import InvalidInput
 from ledger.messages.attachments import SPACE, references
 from ledger.messages.reading import Message, read_messages
@@ -49,9 +49,6 @@ async def add_messages(
     drafts = [draft_entry(raw, field=f"entry {at} of messages") for at, raw in enumerate(entries)]
     if any(draft.role == "system" for draft in drafts):
         handle.rights.check_system()
-    stored = (
-        await kept.get_kept_values(handle, session_id, SPACE, list(attachments), user_id=user_id) if attachments else {}
-    )
     return await add_drafts(
         handle,
         handle.stream(session_id, user_id),
@@ -59,7 +56,7 @@ async def add_messages(
         key=idempotency_key,
         expected_version=expected_version,
         config=None if config is None else check_usable(memory_config.load(config)),
-        kept=[KeptDraft(space=SPACE, key=key, value=attachments[key]) for key in attachments if key not in stored],
+        kept=[KeptDraft(space=SPACE, key=key, value=content) for key, content in attachments.items()],
     )
 
 
@@ -72,7 +69,5 @@ async def get_attachments(handle: NamespaceHandle, context: Context, *, user_id:
     keys = sorted({digest for entry in context.entries for digest in references(entry.data)})
     if not keys:
         return {}
-    found = await kept.get_kept_values(
-        handle, context.session_id, SPACE, keys, version=context.version, user_id=user_id
-    )
+    found = await get_kept_values(handle, context.session_id, SPACE, keys, version=context.version, user_id=user_id)
     return {key: value.value for key, value in found.items() if isinstance(value.value, bytes)}

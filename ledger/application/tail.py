@@ -5,6 +5,7 @@ from typing import Any, Unpack
 
 from ledger.application.added_entries import added_entries
 from ledger.application.handle import NamespaceHandle, check_guard
+from ledger.application.kept_once import keep_once
 from ledger.application.session_start import new_entry, opening_commands, resuming_commands, starts_life
 from ledger.application.transcript import read_transcript
 from ledger.application.writes import Decision
@@ -16,6 +17,7 @@ from ledger.names import check_entry_id
 from ledger.results import Added, Guard, Popped, Version
 from ledger.session.commands import AddEntries, Command, RemoveEntry
 from ledger.session.drafts import EntryDraft, draft_entry
+from ledger.session.kept_drafts import KeptDraft
 from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
 from projections.entries import Entry
@@ -112,6 +114,30 @@ async def replace_tail(
     drafts = [draft_entry(raw, field=f"entries[{at}]") for at, raw in enumerate(entries)]
     if not drafts and not count:
         raise InvalidInput("batch_size", "must have entries, or a count of entries to remove", field="entries")
+    return await replace_newest(
+        handle,
+        session_id,
+        drafts,
+        count=count,
+        expected_version=expected_version,
+        idempotency_key=idempotency_key,
+        user_id=user_id,
+    )
+
+
+async def replace_newest(
+    handle: NamespaceHandle,
+    session_id: str,
+    drafts: Sequence[EntryDraft],
+    *,
+    count: int,
+    expected_version: int,
+    idempotency_key: str | None = None,
+    user_id: str | None = None,
+    kept: Sequence[KeptDraft] = (),
+) -> Added:
+    """Do what `replace_tail` does, with *kept* values, whose keys tell their content: each is stored once."""
+    # adapters LF-5, OA-7
     stream = handle.stream(session_id, user_id)
 
     async def decision_for(state: SessionState) -> "Decision[SessionState]":
@@ -123,7 +149,8 @@ async def replace_tail(
         new = tuple(new_entry(handle, draft, write_id, tokenizer) for draft in drafts)
         added = [AddEntries(new)] if new else []
         removals = _removals(state, newest, write_id)
-        return Decision([*opening_commands(handle, stream, state), *removals, *added], state)
+        values = await keep_once(handle, stream, state, kept, write_id) if kept else []
+        return Decision([*opening_commands(handle, stream, state), *removals, *values, *added], state)
 
     body = {"entries": drafts, "count": count}
     written, before = await handle.services.commands.write_with_note(

@@ -10,7 +10,8 @@ from typing import Any, Final
 #: The space of the values that hold attachments; the key is the SHA-256 of the bytes, in hexadecimal.
 SPACE: Final = "attachments"
 _REFERENCE: Final = re.compile(r"attachment:([0-9a-f]{64})\Z")
-_DATA_URL: Final = re.compile(r"(data:[^,]{0,200};base64,)(.+)\Z", re.DOTALL)
+#: The beginning of a URL with base64, and that.
+DATA_URL: Final = re.compile(r"(data:[^,]{0,200};base64,)(.+)\Z", re.DOTALL)
 _KEYS: Final = frozenset({"data", "file_data", "result"})  # whose text is base64 without a URL around it
 _LEAST: Final = 512  # characters of base64: less stays where it is
 
@@ -23,9 +24,9 @@ def taken_out(value: Any, found: dict[str, bytes], *, key: str = "") -> Any:
         return [taken_out(item, found) for item in value]
     if not isinstance(value, str) or len(value) < _LEAST:
         return value
-    url = _DATA_URL.match(value)
+    url = DATA_URL.match(value)
     begin, text = (url[1], url[2]) if url else ("", value if key in _KEYS else "")
-    content = _decoded(text)
+    content = decoded(text)
     if not content:
         return value
     digest = sha256(content).hexdigest()
@@ -64,12 +65,12 @@ def references(value: Any) -> Iterator[str]:
 def _digest(value: Any) -> str | None:
     if not isinstance(value, str) or len(value) > 300:
         return None
-    url = _DATA_URL.match(value)
+    url = DATA_URL.match(value)
     found = _REFERENCE.match(url[2] if url else value)
     return found[1] if found else None
 
 
-def _decoded(text: str) -> bytes:
+def decoded(text: str) -> bytes:
     """Return the bytes of *text* if it is base64 as an encoder writes it; none otherwise."""
     try:
         content = b64decode(text, validate=True)

@@ -15,6 +15,9 @@ from ledger.strict_json import check_flag, check_value
 
 KEY_BYTES: Final = 440  # with the space, below the limit of an item id
 _BESIDE_VALUE: Final = 2_048  # bytes of an event that are not its value
+_JSON_BYTES: Final = PAYLOAD_BYTES - _BESIDE_VALUE
+#: Of a value of bytes, which is stored as base64.
+MOST_BYTES: Final = _JSON_BYTES * 3 // 4
 _SPACE: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _REFUSED: Final = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 _FIELDS: Final = frozenset({"space", "key", "value", "removed"})
@@ -66,14 +69,13 @@ def draft_kept(raw: Mapping[str, Any] | KeptDraft, *, field: str) -> KeptDraft:
         value=None if removed else value,
         removed=removed,
     )
-    most = PAYLOAD_BYTES - _BESIDE_VALUE
     size = -(-len(value) // 3) * 4 if isinstance(value, bytes) else len(canonical_json(value))
-    if size > most:
+    if size > _JSON_BYTES:
         raise InvalidInput(
             "too_large",
-            f"must have at most {most} bytes as JSON, or {most * 3 // 4} bytes; split it over several keys",
+            f"must have at most {_JSON_BYTES} bytes as JSON, or {MOST_BYTES} bytes; split it over several keys",
             field=f"{field}.value",
-            limit=most,
+            limit=_JSON_BYTES,
         )
     return draft
 

@@ -10,6 +10,7 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
 from ledger.adapters.langchain.stored_messages import drafts_of, messages_of
+from ledger.adapters.large_items import LargeValues
 from ledger.adapters.opening import OpenedLedger
 from ledger.adapters.stored_conversation import StoredConversation
 from ledger.memory import MemoryLedger
@@ -54,12 +55,14 @@ class LedgerChatMessageHistory(StoredConversation, BaseChatMessageHistory):
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Add messages: all of them, or none."""
         if messages:
-            self._opened.call(self.adding(drafts_of(messages)))
+            large = LargeValues()
+            self._opened.call(self.adding(drafts_of(messages, large), large))
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """See `add_messages`."""
         if messages:
-            await self._opened.run(self.adding(drafts_of(messages)))
+            large = LargeValues()
+            await self._opened.run(self.adding(drafts_of(messages, large), large))
 
     def clear(self) -> None:
         """Take all messages away; their history stays."""

@@ -7,7 +7,8 @@ from typing import Any, Final
 from langchain_core.messages import BaseMessage, convert_to_messages, message_to_dict, messages_from_dict
 
 from ledger.adapters.langgraph.window import entries_of
-from ledger.adapters.packing import packed, unpacked
+from ledger.adapters.large_items import LargeValues, item_draft
+from ledger.adapters.packing import unpacked
 from ledger.errors import InvalidInput
 from ledger.session.drafts import EntryDraft, draft_entry
 from projections.entries import Entry
@@ -16,21 +17,24 @@ SDK: Final = "langchain"
 _ROLES: Final = {"user": "user", "assistant": "assistant", "system": "system", "tool": "user"}
 
 
-def drafts_of(messages: Sequence[BaseMessage]) -> list[EntryDraft]:
+def drafts_of(messages: Sequence[BaseMessage], large: LargeValues) -> list[EntryDraft]:
     """Return the entries of *messages*: text, result, and each call; the message itself is in the data of the first.
 
+    What is too large for an entry goes into *large*.
+
     Raises:
-        InvalidInput: a message is over a limit, or has what cannot be read back; *field* says which.
+        InvalidInput: a message has what cannot be read back, or together they are over the limit of a write, which is
+            ``too_large``; *field* says which.
     """
     drafts = []
     for number, message in enumerate(messages):
         field = f"messages[{number}]"
-        for at, entry in enumerate(entries_of(message, "")):
-            data = (
-                {"sdk": SDK, "v": 1, "part": at} if at else packed(SDK, _item(message, field), entry.get("content", ""))
-            )
-            own = {"entry_id": None, "metadata": {**entry["metadata"], "sdk": SDK}, "data": data}
-            drafts.append(draft_entry({**entry, **own}, field=field))
+        for at, entry in enumerate(entries_of(message, "", whole=True)):
+            own = {**entry, "entry_id": None, "metadata": {**entry["metadata"], "sdk": SDK}}
+            if at:
+                drafts.append(draft_entry({**own, "data": {"sdk": SDK, "v": 1, "part": at}}, field=field))
+            else:
+                drafts.append(item_draft(SDK, _item(message, field), own, large, field=field))
     return drafts
 
 

@@ -10,7 +10,7 @@ from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id, writes
 from langgraph.checkpoint.serde.types import TASKS
 from msgspec.structs import replace
 
-from ledger.adapters.langgraph.blob_reading import stored_blobs
+from ledger.adapters.langgraph.blobs import read_blobs
 from ledger.adapters.langgraph.keys import (
     CHECKPOINTS,
     WRITES,
@@ -200,17 +200,17 @@ class Reads:
             found |= {digest: typed for digest, typed in cached.items() if typed is not None}
             missing = sorted(digest for digest, typed in cached.items() if typed is None)
             if missing:
-                stored = await stored_blobs(ledger, session_of(thread_id), missing)
+                stored = await read_blobs(ledger, session_of(thread_id), missing)
                 found |= stored
                 for digest, blob in stored.items():
                     self.cache.add(digest, blob)
             following: list[tuple[str, int]] = []
             for digest, depth in level:
-                typed = found.get(digest)
-                if typed is None:
+                blob = found.get(digest)
+                if blob is None:
                     raise LogCorrupted(f"thread {thread_id} lacks a stored value; run `memory-ledger verify`")
                 if depth:
-                    following += [(child, depth - 1) for child in children(typed)]
+                    following += [(child, depth - 1) for child in children(blob)]
             level = following
         return found
 

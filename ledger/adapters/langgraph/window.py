@@ -8,21 +8,24 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from ledger.adapters.langgraph.carried import entry_id_of
 from ledger.errors import InvalidInput
-from ledger.limits import CONTENT_BYTES
+from ledger.importers.parts.blocks import beginning
 from ledger.session.drafts import draft_entry
 
 _ROLES: Final = {"human": "user", "ai": "assistant", "system": "system", "developer": "system"}
 _REFUSED: Final = re.compile("[\x00\ud800-\udfff]")
-_CUT: Final = CONTENT_BYTES - 16
 
 
-def entries_of(message: BaseMessage, name: str) -> list[dict[str, Any]]:
-    """Return the entries of a message, with ids made from the *name* of its blob: its text, and each call of a tool."""
+def entries_of(message: BaseMessage, name: str, *, whole: bool = False) -> list[dict[str, Any]]:
+    """Return the entries of a message, with ids made from the *name* of its blob: its text, and each call of a tool.
+
+    Of a text over 1 MiB they have the beginning, unless they are to have the *whole*.
+    """
     entry_id = entry_id_of(name)
     metadata = {"sdk": "langgraph", "type": message.type}
     if message.id and len(message.id) <= 200 and message.id.isprintable():
         metadata["message_id"] = message.id
-    text = _shown(message.text if isinstance(message.text, str) else str(message.text))
+    text = _readable(message.text if isinstance(message.text, str) else str(message.text))
+    text = text if whole else beginning(text)
     if isinstance(message, ToolMessage):
         result = {
             "kind": "tool_result",
@@ -79,5 +82,8 @@ def all_entries(messages: Iterable[tuple[BaseMessage, str]]) -> list[dict[str, A
 
 def _shown(text: str) -> str:
     """Return *text* as the ledger can hold it: NUL and lone surrogates replaced, too long ones cut."""
-    clean = _REFUSED.sub(lambda found: "␀" if found[0] == "\x00" else "�", text)
-    return clean if len(clean.encode()) <= CONTENT_BYTES else clean.encode()[:_CUT].decode(errors="ignore")
+    return beginning(_readable(text))
+
+
+def _readable(text: str) -> str:
+    return _REFUSED.sub(lambda found: "␀" if found[0] == "\x00" else "�", text)

@@ -15,15 +15,15 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
+from ledger.adapters.langgraph.blobs import blob_values
 from ledger.adapters.langgraph.carried import carry
-from ledger.adapters.langgraph.keys import BLOBS, CHECKPOINTS, WRITES, checkpoint_key, session_of, writes_key
+from ledger.adapters.langgraph.keys import CHECKPOINTS, WRITES, checkpoint_key, session_of, writes_key
 from ledger.adapters.langgraph.reading import CheckpointPlace, Reads, config_of, names_in
 from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
 from ledger.adapters.langgraph.runs import noted_run, run_of
 from ledger.adapters.langgraph.seen import Typed
 from ledger.adapters.langgraph.stored import (
     Stored,
-    blob_bytes,
     is_messages,
     message_digests,
     plain_or_packed,
@@ -131,7 +131,7 @@ class Writes:
         known_blobs = _NO_BLOBS if parent is None else parent.blobs | self._recent.beside(session, parent.version)
         new = {digest: typed for digest, typed in stored.blobs.items() if digest not in known_blobs}
         kept = [
-            *_blob_values(new, besides=carry(entries, stored.blobs)),
+            *blob_values(new, besides=carry(entries, stored.blobs)),
             *self._new_run(session, run_id, newest, parent),
             {"space": CHECKPOINTS, "key": checkpoint_key(namespace, checkpoint["id"]), "value": value},
         ]
@@ -203,11 +203,11 @@ class Writes:
             leaves_out = len(new) < len(stored.blobs)  # so nobody may have ended their life
             guard: Guard = {"expected_version": version} if leaves_out else {}
             try:
-                kept = [*_blob_values(new, besides=carry(entries, stored.blobs)), own]
+                kept = [*blob_values(new, besides=carry(entries, stored.blobs)), own]
                 done = await _keep(ledger, session, kept, entries=entries, **guard)
             except VersionConflict:
                 entries = []
-                done = await _keep(ledger, session, [*_blob_values(stored.blobs), own])
+                done = await _keep(ledger, session, [*blob_values(stored.blobs), own])
             if done is not None:
                 self._recent.add(session, stored.blobs, done.versions, entries=len(entries))
                 if entries:
@@ -306,11 +306,3 @@ def _window(
         if [name for _, name in pairs[: len(pairs) - len(rest)]] + said == shown and not (rest and said):
             return all_entries(rest), False
     return all_entries(pairs), True
-
-
-def _blob_values(blobs: dict[str, Typed], *, besides: Set[str] = _NO_BLOBS) -> list[dict[str, Any]]:
-    return [
-        {"space": BLOBS, "key": digest, "value": blob_bytes(typed)}
-        for digest, typed in blobs.items()
-        if digest not in besides
-    ]

@@ -47,7 +47,8 @@ def _saver(*given: Any, ledger: Any = None, **named: Any) -> LedgerSaver:
     return LedgerSaver.open(*given, **named) if ledger is None else LedgerSaver(ledger, **named)
 
 
-def _graph(saver: LedgerSaver) -> Any:
+def graph_of(saver: LedgerSaver) -> Any:
+    """Return a graph with nothing to do, whose state is a list of messages."""
     graph = StateGraph(MessagesState)
     graph.add_node("node", lambda state: {})
     graph.add_edge(START, "node")
@@ -56,11 +57,11 @@ def _graph(saver: LedgerSaver) -> Any:
 
 async def _langgraph_write(saver: LedgerSaver, texts: list[str]) -> None:
     messages = [HumanMessage(text) for text in texts]
-    await _graph(saver).aupdate_state(THREAD, {"messages": messages}, as_node="node")
+    await graph_of(saver).aupdate_state(THREAD, {"messages": messages}, as_node="node")
 
 
 async def _langgraph_read(saver: LedgerSaver) -> list[str]:
-    state = await _graph(saver).aget_state(THREAD)
+    state = await graph_of(saver).aget_state(THREAD)
     return [message.text for message in state.values.get("messages", ())]
 
 

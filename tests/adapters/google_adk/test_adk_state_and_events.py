@@ -7,6 +7,7 @@ import pytest
 
 from ledger.adapters.google_adk_events import draft_of, event_of
 from ledger.adapters.google_adk_state import ABOUT, app_names, parts_of, session_names, state_of, user_names
+from ledger.adapters.large_items import LargeValues
 from ledger.memory import MemoryLedger
 from ledger.names import check_name
 from ledger.strict_json import check_value
@@ -109,7 +110,7 @@ def test_names_are_valid_and_differ__AD_3(part: str) -> None:
 async def test_an_event_is_one_entry_and_comes_back_whole__GA_1(
     ledger: MemoryLedger, given: dict[str, Any], kind: str, content: str, more: dict[str, Any]
 ) -> None:
-    draft = draft_of(given)
+    draft = draft_of(given, LargeValues())
     assert (draft.kind, draft.content) == (kind, content)
     assert {name: getattr(draft, name) for name in more} == more
     assert draft.created_at == datetime(2026, 1, 1, 0, 0, 0, 250_000, tzinfo=UTC)
@@ -120,14 +121,19 @@ async def test_an_event_is_one_entry_and_comes_back_whole__GA_1(
 
 def test_who_spoke_is_in_the_metadata__AD_12() -> None:
     given = spoken({"text": "Hi"}, branch="a.b", actions={"transfer_to_agent": "clerk"})
-    assert draft_of(given).metadata == {"agent": "guide", "run_id": "i", "branch": "a.b", "handoff_to": "clerk"}
-    thought = draft_of(spoken({"text": "Hm.", "thought": True}))
+    assert draft_of(given, LargeValues()).metadata == {
+        "agent": "guide",
+        "run_id": "i",
+        "branch": "a.b",
+        "handoff_to": "clerk",
+    }
+    thought = draft_of(spoken({"text": "Hm.", "thought": True}), LargeValues())
     assert thought.metadata is not None
     assert thought.metadata["hidden"] is True
 
 
 async def test_a_text_is_stored_once_and_reads_back_edited__AD_5(ledger: MemoryLedger) -> None:
-    await ledger.add_entries("s", [draft_of(spoken({"text": "The code is 4417."}))])
+    await ledger.add_entries("s", [draft_of(spoken({"text": "The code is 4417."}), LargeValues())])
     (entry,) = await ledger.get_transcript("s")
     assert "4417" not in str(entry.data)
     await ledger.edit_entry("s", entry.entry_id, "The code is ****.")

@@ -91,9 +91,7 @@ async def test_a_mapping_that_changes_a_message_is_noticed(
     opened: MemoryLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Negative control: without the message in the data, only text comes back."""
-    monkeypatch.setattr(
-        "ledger.adapters.langchain.stored_messages.packed", lambda sdk, item, content: {"sdk": "other", "v": 1}
-    )
+    monkeypatch.setattr("ledger.adapters.large_items.packed", lambda sdk, item, content: {"sdk": "other", "v": 1})
     history = LedgerChatMessageHistory("t", ledger=opened)
     await history.aadd_messages(HARD)
     assert await history.aget_messages() != HARD

@@ -8,9 +8,11 @@ import pytest
 from agents.memory import Session
 from agents.memory.session_settings import SessionSettings
 
+from ledger.adapters.large_items import LargeValues
 from ledger.adapters.openai_agents import MemoryLedgerSession
 from ledger.adapters.openai_items import drafts_of
 from ledger.errors import InvalidInput, Unavailable
+from ledger.limits import CONTENT_BYTES
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
@@ -101,7 +103,7 @@ async def test_a_mapping_that_changes_an_item_is_noticed(
     session: MemoryLedgerSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Negative control: without the item in the data, only text comes back."""
-    monkeypatch.setattr("ledger.adapters.openai_items.packed", lambda sdk, item, content: {"other": 1})
+    monkeypatch.setattr("ledger.adapters.large_items.packed", lambda sdk, item, content: {"other": 1})
     await session.add_items(HARD)
     assert await session.get_items() != HARD
 
@@ -259,10 +261,11 @@ def test_a_session_of_its_own_ledger_is_used_from_any_loop__AD_2(store: Store, n
     asyncio.run(two.close())
 
 
-def test_an_item_over_the_limit_is_refused_by_its_place() -> None:
-    assert len(drafts_of([{"role": "user", "content": "y" * 3_000_000}])) == 1
-    with pytest.raises(InvalidInput, match=r"items\[1\]"):
-        drafts_of([{"role": "user", "content": "x"}, {"role": "user", "content": "y" * 8_000_000}])
+def test_items_over_the_limit_of_a_write_are_refused_by_their_place__LF_5(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ledger.adapters.large_items.BESIDE_BYTES", 2 * CONTENT_BYTES)
+    items = [{"role": "user", "content": f"{number} " + "y" * CONTENT_BYTES} for number in range(2)]
+    with pytest.raises(InvalidInput, match=r"items\[1\]: must have at most 2 MiB .* fewer items"):
+        drafts_of(items, LargeValues())
 
 
 async def test_a_session_that_the_process_knows_is_read_from_its_memory__OA_9() -> None:

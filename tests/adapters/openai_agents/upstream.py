@@ -11,6 +11,7 @@ import agents
 import agents.memory
 import agents.memory.sqlite_session
 
+from ledger.adapters.large_items import LargeValues
 from ledger.adapters.openai_agents import MemoryLedgerSession
 from ledger.adapters.openai_items import drafts_of, item_of
 from ledger.memory import MemoryLedger
@@ -72,7 +73,8 @@ class ListUnderTest(MemoryLedgerSession):
         return [item_of(entry) for entry in await ledger.get_transcript(self._name)]
 
     async def _added(self, ledger: MemoryLedger, items: list[Any]) -> None:
-        await self.adding(drafts_of(items))(ledger)
+        large = LargeValues()
+        await self.adding(drafts_of(items, large), large)(ledger)
 
 
 for module in (agents, agents.memory, agents.memory.sqlite_session):

@@ -24,6 +24,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.usage import RequestUsage
 
+from ledger.adapters.large_items import LargeValues
 from ledger.adapters.pydantic_ai import LedgerHistory
 from ledger.adapters.pydantic_ai_messages import drafts_of, dumped
 from ledger.errors import InvalidInput
@@ -72,7 +73,7 @@ HARD: list[ModelMessage] = [
 
 
 def drafts(messages: list[ModelMessage]) -> list[Any]:
-    return list(drafts_of(messages, recording="r1", first=0, metadata={"run_id": "r"}))
+    return list(drafts_of(messages, LargeValues(), recording="r1", first=0, metadata={"run_id": "r"}))
 
 
 async def test_every_message_comes_back_as_it_was__PY_1(store: Store, namespace: str) -> None:
@@ -113,8 +114,7 @@ async def test_a_mapping_that_changes_a_part_is_noticed(
     store: Store, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Negative control: without the part in the data, only text comes back."""
-    monkeypatch.setattr("ledger.adapters.pydantic_ai_messages.packed", lambda sdk, item, content: {"other": 1})
-    monkeypatch.setattr("ledger.adapters.pydantic_ai_messages.as_text", lambda sdk, item: {"other": 1})
+    monkeypatch.setattr("ledger.adapters.large_items.packed", lambda sdk, item, content: {"other": 1})
     opened = ledger_over(store, namespace=namespace)
     await opened.add_entries("t", drafts(HARD))
     found = await LedgerHistory(ledger=opened).conversation("t").messages()
@@ -126,7 +126,9 @@ async def test_runs_beside_each_other_are_shown_one_after_the_other__AD_6(store:
     messages: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart(str(at))]) for at in range(3)]
     for at in range(3):
         for recording in ("a", "b"):
-            one = drafts_of([messages[at]], recording=recording, first=at, metadata={"run_id": recording})
+            one = drafts_of(
+                [messages[at]], LargeValues(), recording=recording, first=at, metadata={"run_id": recording}
+            )
             await opened.add_entries("t", one)
         await opened.add_assistant_message("t", f"other {at}")
     conversation = LedgerHistory(ledger=opened).conversation("t")
@@ -169,7 +171,7 @@ async def test_a_paused_answer_gives_way_to_the_whole_one__PY_1(store: Store, na
     conversation = LedgerHistory(ledger=opened).conversation("t")
     await opened.add_entries("t", drafts([paused]))
     assert [dumped(message) for message in await conversation.messages()] == [dumped(paused)]
-    await opened.add_entries("t", list(drafts_of([whole], recording="r2", first=0, metadata={})))
+    await opened.add_entries("t", list(drafts_of([whole], LargeValues(), recording="r2", first=0, metadata={})))
     assert [dumped(message) for message in await conversation.messages()] == [dumped(whole)]
 
 

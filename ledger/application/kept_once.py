@@ -1,0 +1,33 @@
+"""Values that a write needs beside its entries, under their digests: each is stored once in the life of a session."""
+
+from collections.abc import Sequence
+
+from ledger.application.handle import NamespaceHandle
+from ledger.application.session_start import starts_life
+from ledger.events import KeptRemoved
+from ledger.events.kept import kept_item
+from ledger.ids import Stream
+from ledger.session.commands import Keep
+from ledger.session.kept_drafts import KeptDraft
+from ledger.session.state import SessionState
+
+
+async def keep_once(
+    handle: NamespaceHandle, stream: Stream, state: SessionState, values: Sequence[KeptDraft], write_id: str
+) -> list[Keep]:
+    """Return the command that stores those of *values* which the life of *state* lacks; none if it has them all.
+
+    The key of a value must tell its content. Put the command before the entries that need it: then every version with
+    such an entry has its values. A life that ends meanwhile refuses the write, so nothing that was left out is missing.
+    """
+    # adapters LF-5
+    new = values
+    if values and not starts_life(handle, state):
+        events = handle.services.store.events
+        found = await events.find_items(stream, sorted(kept_item(value.space, value.key) for value in values))
+        newest = {item_id: versions[-1] for item_id, versions in found.items() if versions[-1] > state.began}
+        if newest:
+            gone = set(await events.find_types(stream, [KeptRemoved.type], after=state.began))
+            stored = {item_id for item_id, version in newest.items() if version not in gone}
+            new = [value for value in values if kept_item(value.space, value.key) not in stored]
+    return [Keep(tuple(value.to_event(write_id) for value in new))] if new else []
