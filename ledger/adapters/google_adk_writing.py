@@ -11,7 +11,7 @@ from ledger.adapters.google_adk_state import ABOUT, AdkNames, StateParts, app_na
 from ledger.adapters.large_items import LargeValues
 from ledger.application.entries import WindowBefore, answer_to_adding
 from ledger.application.handle import NamespaceHandle
-from ledger.application.kept_once import keep_once
+from ledger.application.kept_by_digest import keep_once
 from ledger.application.session_data import data_change
 from ledger.application.session_start import new_entry, opening_commands, starts_life
 from ledger.application.writes import Decision, SessionPart, Written

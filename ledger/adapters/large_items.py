@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ledger.adapters.packing import packed, unpacked
 from ledger.application.handle import NamespaceHandle
-from ledger.application.kept import get_kept_values
+from ledger.application.kept_by_digest import read_by_digest
 from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput, LogCorrupted
 from ledger.events import JsonObject
@@ -101,13 +101,10 @@ async def with_large_values(handle: NamespaceHandle, stream: Stream, entries: li
     if not needing:
         return entries
     keys = {digest for entry in needing for each in entry.data["large"] for digest in each["parts"]}
-    found = await get_kept_values(
-        handle, stream.session_id, SPACE, sorted(keys), version=version, user_id=stream.user_id
-    )
+    found = await read_by_digest(handle, stream, SPACE, keys, until=version)
     if len(found) < len(keys):
         raise LogCorrupted(f"session {stream.session_id} lacks a stored value; run `memory-ledger verify`")
-    values = {key: value.value for key, value in found.items()}
-    whole = {entry.version: _whole(entry, values) for entry in needing}
+    whole = {entry.version: _whole(entry, found) for entry in needing}
     return [whole.get(entry.version, entry) for entry in entries]
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from ledger.application.added_entries import added_entries, in_draft_order, known_entries
 from ledger.application.handle import NamespaceHandle
-from ledger.application.kept_once import keep_once
+from ledger.application.kept_by_digest import keep_once
 from ledger.application.session_data import data_change
 from ledger.application.session_start import new_entry, opening_commands, resuming_commands, starts_life
 from ledger.application.writes import CommandsFor, Decision, Written

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from ledger.application.added_entries import known_entries
 from ledger.application.handle import NamespaceHandle
-from ledger.application.kept_once import keep_once
+from ledger.application.kept_by_digest import keep_once
 from ledger.application.session_start import new_entry, opening_commands, starts_life
 from ledger.application.writes import Decision
 from ledger.events import JsonObject

@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 from ledger.application.added_entries import added_entries
 from ledger.application.handle import NamespaceHandle, check_guard
-from ledger.application.kept_once import keep_once
+from ledger.application.kept_by_digest import keep_once
 from ledger.application.session_start import new_entry, opening_commands, resuming_commands, starts_life
 from ledger.application.transcript import read_transcript
 from ledger.application.writes import Decision

@@ -198,12 +198,12 @@ class Reads:
         while level:
             cached = {digest: self.cache.get(digest) for digest, _ in level if digest not in found}
             found |= {digest: typed for digest, typed in cached.items() if typed is not None}
-            missing = sorted(digest for digest, typed in cached.items() if typed is None)
+            missing = sorted(cached.keys() - found.keys())
             if missing:
                 stored = await read_blobs(ledger, session_of(thread_id), missing)
                 found |= stored
-                for digest, blob in stored.items():
-                    self.cache.add(digest, blob)
+                for digest, typed in stored.items():
+                    self.cache.add(digest, typed)
             following: list[tuple[str, int]] = []
             for digest, depth in level:
                 blob = found.get(digest)

@@ -117,6 +117,21 @@ async def test_the_window_shows_the_beginning_of_a_long_text__LF_5(large: LargeK
     assert entry.content.endswith(" more characters)")
 
 
+@pytest.mark.parametrize("large", OF_ENTRIES, ids=lambda large: large.kind.name)
+async def test_a_session_that_ended_is_restored_with_large_items__LF_5(large: LargeKind) -> None:
+    ledger = ledger_over(InMemoryStore())
+    adapter, user_id = large.kind.open(ledger=ledger), large.kind.user_id
+    items = [image(1), text(2)]
+    await large.write(adapter, items)
+    version = (await ledger.get_state("s", user_id=user_id)).version
+    await ledger.clear_session("s", end=True, user_id=user_id)
+    assert await large.read(adapter) == []
+    await ledger.restore("s", version, user_id=user_id)
+    assert await large.read(adapter) == items
+    await large.write(adapter, [image(1)])  # its bytes are of an earlier life
+    assert await large.read(adapter) == [*items, image(1)]
+
+
 @each_large_kind
 async def test_more_than_one_write_may_have_is_refused_whole__LF_5(
     large: LargeKind, monkeypatch: pytest.MonkeyPatch
@@ -137,7 +152,7 @@ async def test_more_than_one_write_may_have_is_refused_whole__LF_5(
 async def test_small_items_take_no_look_up__LF_5(large: LargeKind, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = ledger_over(InMemoryStore())
     adapter = large.kind.open(ledger=ledger)
-    monkeypatch.setattr("ledger.adapters.large_items.get_kept_values", not_called)
+    monkeypatch.setattr("ledger.adapters.large_items.read_by_digest", not_called)
     await large.write(adapter, [image(1, mib=5), "b"])
     assert await large.read(adapter) == [image(1, mib=5), "b"]
     assert not kept_bytes(await events_of(large, ledger))

@@ -28,6 +28,7 @@ from ledger.adapters.large_items import LargeValues
 from ledger.adapters.pydantic_ai import LedgerHistory
 from ledger.adapters.pydantic_ai_messages import drafts_of, dumped
 from ledger.errors import InvalidInput
+from ledger.limits import CONTENT_BYTES
 from ledger.ports import Store
 from tests.support.ledgers import ledger_over
 
@@ -175,6 +176,7 @@ async def test_a_paused_answer_gives_way_to_the_whole_one__PY_1(store: Store, na
     assert [dumped(message) for message in await conversation.messages()] == [dumped(whole)]
 
 
-def test_a_part_over_the_limit_is_refused_by_its_place() -> None:
-    with pytest.raises(InvalidInput, match=r"messages\[1\]\.parts\[0\]"):
-        drafts([HARD[0], ModelRequest(parts=[UserPromptPart("y" * 8_000_000)])])
+def test_parts_over_the_limit_of_a_write_are_refused_by_their_place__LF_5(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ledger.adapters.large_items.BESIDE_BYTES", CONTENT_BYTES)
+    with pytest.raises(InvalidInput, match=r"messages\[1\]\.parts\[0\]: must have at most 1 MiB"):
+        drafts([HARD[0], ModelRequest(parts=[UserPromptPart("y " * CONTENT_BYTES)])])
