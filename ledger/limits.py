@@ -13,4 +13,4 @@ METADATA_BYTES: Final = 16 * 1024
 #: Of a name, in UTF-8.
 NAME_BYTES: Final = 512
 #: Of the large values that one write puts beside its entries, such as images.
-BESIDE_BYTES: Final = 128 * 1024 * 1024
+BESIDE_BYTES: Final = 80 * 1024 * 1024

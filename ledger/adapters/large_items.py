@@ -41,7 +41,7 @@ class LargeValues:
         """Take *content* and return the digests of its parts, in their order.
 
         Raises:
-            InvalidInput: ``too_large``: the write would store more than 128 MiB beside its entries.
+            InvalidInput: ``too_large``: the write would store more than 80 MiB beside its entries.
         """
         parts = [content[at : at + MOST_BYTES] for at in range(0, len(content), MOST_BYTES)]
         digests = [sha256(part).hexdigest() for part in parts]

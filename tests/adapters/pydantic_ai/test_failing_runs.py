@@ -13,6 +13,7 @@ from pydantic_ai.exceptions import UnexpectedModelBehavior
 from ledger.adapters.pydantic_ai import LedgerHistory
 from ledger.application.entries import add_drafts
 from ledger.errors import DatabaseUnavailable, InvalidInput
+from ledger.limits import CONTENT_BYTES
 from ledger.stores.in_memory import InMemoryStore
 from tests.adapters.pydantic_ai.agents import calls, texts, weather_agent
 from tests.support.failing_store import FailsNthCall
@@ -84,10 +85,11 @@ async def test_a_run_that_is_left_keeps_the_answer(history: LedgerHistory, model
 
 
 async def test_a_prompt_over_the_limit_is_refused_before_the_model_is_asked(
-    history: LedgerHistory, model: Endpoint
+    history: LedgerHistory, model: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("ledger.adapters.large_items.BESIDE_BYTES", CONTENT_BYTES)
     with pytest.raises(InvalidInput, match=r"messages\[0\]") as refused:
-        await weather_agent(model.url, history).run("x" * 8_000_000, conversation_id="t")
+        await weather_agent(model.url, history).run("x " * CONTENT_BYTES, conversation_id="t")
     assert "not in the ledger" in str(refused.value.__notes__)
     assert model.asked == []
     assert await history.conversation("t").messages() == []
