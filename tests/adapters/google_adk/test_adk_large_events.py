@@ -59,7 +59,7 @@ async def test_an_event_over_the_limit_of_a_write_is_refused__LF_5(monkeypatch: 
     monkeypatch.setattr("ledger.adapters.large_items.BESIDE_BYTES", CONTENT_BYTES)
     service = LedgerSessionService(ledger=ledger_over(InMemoryStore()))
     session = await service.create_session(**S)
-    with pytest.raises(InvalidInput, match="event: must have at most 1 MiB .* write fewer items"):
+    with pytest.raises(InvalidInput, match=r"event: must have at most 1 MiB .* write fewer items"):
         await service.append_event(session, with_image())
     assert (await got(service)).events == []
 

@@ -102,7 +102,7 @@ def test_names_are_valid_and_differ__AD_3(part: str) -> None:
             {"role": "assistant"},
         ),
         (spoken({"text": "x\0y\ud800"}), "message", "x␀y�", {}),
-        (spoken({"text": "t" * 1_100_000}), "context", "[event]", {}),
+        (spoken({"function_call": {"name": "n" * 600, "args": {}}}), "context", "[event]", {}),
         (spoken({"function_call": {"name": "", "args": {}}}), "message", "[function_call]", {}),
     ],
     ids=range(15),
