@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from ledger.adapters.langgraph.carried import entry_id_of
+from ledger.adapters.langgraph.stored import is_messages
 from ledger.errors import InvalidInput
 from ledger.importers.parts.blocks import beginning
 from ledger.session.drafts import draft_entry
@@ -55,6 +56,49 @@ def entries_of(message: BaseMessage, name: str, *, whole: bool = False) -> list[
             entry["tool_call_id"] = _shown(call["id"])[:200]
         found.append(_storable(entry))
     return found
+
+
+class WindowChange(NamedTuple):
+    """The *entries* to add to the window, whether it then has *only* them, and the names of the messages in it then.
+
+    *said* are the last of these, each with the id of the checkpoint after which a task wrote it. *shown* is None if
+    nobody knows what the window has.
+    """
+
+    entries: list[dict[str, Any]]
+    only: bool
+    shown: list[str] | None
+    said: tuple[tuple[str, str], ...] = ()
+
+
+NOTHING_SHOWN: Final = WindowChange([], only=False, shown=[])
+
+
+def window_after(
+    before: WindowChange,
+    checkpoint_id: str,
+    messages: Any,
+    names: Sequence[str],
+    asked: Sequence[tuple[BaseMessage, str]],
+) -> WindowChange:
+    """Return the change to the window of a checkpoint with *messages*, whose blobs have these *names*.
+
+    It has them, then those that the graph is *asked* with, then what tasks have said since, which is there already, but
+    leaves if the others are not in front of it. Of a channel that has no list of messages, such as one of differences,
+    it has nothing, and *shown* is None.
+    """
+    if not is_messages(messages) and messages != []:
+        return WindowChange([], only=bool(before.shown), shown=None)
+    known = set(names)
+    pairs = [*zip(messages, names, strict=True), *(pair for pair in asked if pair[1] not in known)]
+    own = [name for _, name in pairs]
+    if before.shown is not None:
+        said = tuple(each for each in before.said if each[0] >= checkpoint_id and each[1] not in own)
+        later = [name for _, name in said]
+        old = len(before.shown) - len(later)
+        if own[:old] + later == before.shown and (old >= len(own) or not later):
+            return WindowChange(all_entries(pairs[old:]), only=False, shown=own + later, said=said)
+    return WindowChange(all_entries(pairs), only=True, shown=own)
 
 
 def to_show(messages: Any, names: Sequence[str]) -> list[tuple[BaseMessage, str]]:

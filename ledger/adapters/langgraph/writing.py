@@ -24,11 +24,10 @@ from ledger.adapters.langgraph.runs import noted_run, run_of
 from ledger.adapters.langgraph.seen import Typed
 from ledger.adapters.langgraph.stored import (
     Stored,
-    is_messages,
     message_digests,
     plain_or_packed,
 )
-from ledger.adapters.langgraph.window import all_entries, to_show
+from ledger.adapters.langgraph.window import NOTHING_SHOWN, WindowChange, all_entries, to_show, window_after
 from ledger.adapters.opening import repeated
 from ledger.application.reading import partial_state
 from ledger.clock import SystemClock
@@ -103,18 +102,12 @@ class Writes:
             else:
                 references[channel] = known
         digests = _digests(references.get(MESSAGES), stored, parent)
-        entries: list[dict[str, Any]] = []
-        only_entries = False
-        shown, said = (newest.shown, newest.said) if newest else ([], ())
         follows = newest is None or checkpoint["id"] >= newest.checkpoint_id
+        window = NOTHING_SHOWN if newest is None else WindowChange([], only=False, shown=newest.shown, said=newest.said)
         if follows and not namespace and self._is_open:
             messages = values.get(MESSAGES, None if MESSAGES in checkpoint["channel_versions"] else [])
-            asked = _input(values.get(_INPUT), references.get(_INPUT), stored, known=digests)
-            own = [*digests, *(name for _, name in asked)]
-            said = tuple(each for each in said if each[0] >= checkpoint["id"] and each[1] not in own)
-            entries, only_entries = _window(messages, digests, asked, shown, [name for _, name in said])
-            said = () if only_entries else said
-            shown = [*own, *(name for _, name in said)]
+            asked = _input(values.get(_INPUT), references.get(_INPUT), stored)
+            window = window_after(window, checkpoint["id"], messages, digests, asked)
         if body["channel_versions"] == {channel: number for channel, (number, _) in references.items()}:
             del body["channel_versions"]  # they are beside the values
         described = get_checkpoint_metadata(config, metadata)
@@ -131,21 +124,20 @@ class Writes:
         known_blobs = _NO_BLOBS if parent is None else parent.blobs | self._recent.beside(session, parent.version)
         new = {digest: typed for digest, typed in stored.blobs.items() if digest not in known_blobs}
         kept = [
-            *blob_values(new, besides=carry(entries, stored.blobs)),
+            *blob_values(new, besides=carry(window.entries, stored.blobs)),
             *self._new_run(session, run_id, newest, parent),
             {"space": CHECKPOINTS, "key": checkpoint_key(namespace, checkpoint["id"]), "value": value},
         ]
         guard: Guard = {} if version is None else {"expected_version": version}
-        done = await _keep(ledger, session, kept, entries=entries, only_entries=only_entries, **guard)
+        done = await _keep(ledger, session, kept, entries=window.entries, only_entries=window.only, **guard)
         if done is None:
             self._recent.forget_heads(session)
         else:
             head = newest
             if follows:
-                head = ThreadHead(
-                    namespace, checkpoint["id"], done.versions[-1], references, digests, _NO_BLOBS, run_id, shown, said
-                )
-            self._recent.add(session, stored.blobs, done.versions, entries=len(entries), head=head)
+                names = namespace, checkpoint["id"], done.versions[-1]
+                head = ThreadHead(*names, references, digests, _NO_BLOBS, run_id, window.shown, window.said)
+            self._recent.add(session, stored.blobs, done.versions, entries=len(window.entries), head=head)
         self._remember(new)
         return config_of(thread_id, namespace, checkpoint["id"])
 
@@ -156,7 +148,8 @@ class Writes:
         messages = (values.get(MESSAGES) or [None, None])[1] or {}
         digests = message_digests(messages, blobs) if "messages" in messages else []
         run_id = run_of(self._reads.metadata(place))
-        shown = None if await self._has_more(ledger, place) else digests
+        is_known = MESSAGES not in values or "messages" in messages
+        shown = digests if is_known and not await self._has_more(ledger, place) else None
         names = place.namespace, place.checkpoint_id, place.version
         return ThreadHead(*names, values, digests, blobs.keys(), run_id, shown)
 
@@ -278,31 +271,8 @@ def _digests(value: Any, stored: Stored, parent: ThreadHead | None) -> list[str]
     return stored.digests.get(id(value[1]), []) if value else []
 
 
-def _input(value: Any, reference: Any, stored: Stored, *, known: list[str]) -> list[tuple[BaseMessage, str]]:
-    """Return the messages that a graph is called with, beside those that its state has."""
+def _input(value: Any, reference: Any, stored: Stored) -> list[tuple[BaseMessage, str]]:
+    """Return the messages that a graph is called with, with the names of their blobs."""
     if not isinstance(value, dict) or not reference or "fields" not in (reference[1] or {}):
         return []
-    names = stored.digests.get(id(reference[1]["fields"].get(MESSAGES)), [])
-    return [pair for pair in to_show(value.get(MESSAGES), names) if pair[1] not in known]
-
-
-def _window(
-    messages: Any,
-    digests: list[str],
-    asked: list[tuple[BaseMessage, str]],
-    shown: list[str] | None,
-    said: list[str],
-) -> tuple[list[dict[str, Any]], bool]:
-    """Return the entries to add to those of the messages that are *shown*, and whether all others leave the window.
-
-    It shall have *messages*, then those that the graph is *asked* with, then what tasks have *said* since, which is
-    shown already, but leaves if the others are not in front of it. If *shown* is None, the window may have any.
-    """
-    if not is_messages(messages) and messages != []:
-        return [], False
-    pairs = [*zip(messages, digests, strict=True), *asked]
-    if shown is not None:
-        rest = pairs[len(shown) - len(said) :]
-        if [name for _, name in pairs[: len(pairs) - len(rest)]] + said == shown and not (rest and said):
-            return all_entries(rest), False
-    return all_entries(pairs), True
+    return to_show(value.get(MESSAGES), stored.digests.get(id(reference[1]["fields"].get(MESSAGES)), []))

@@ -1,10 +1,12 @@
 """The window of a thread is the list of messages of its newest checkpoint. Source: adapters LG-5."""
 
 import asyncio
-from typing import Any
+from itertools import chain
+from typing import Annotated, Any, TypedDict
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
+from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.graph import END, START, MessagesState, StateGraph
 
@@ -93,8 +95,8 @@ async def test_a_window_that_only_grows_is_found_out(
     ledger: MemoryLedger, saver: LedgerSaver, random_steps: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control of the test above."""
-    own = writing._window
-    monkeypatch.setattr(writing, "_window", lambda *given: (own(*given)[0], False))
+    own = writing.window_after
+    monkeypatch.setattr(writing, "window_after", lambda *given: own(*given)._replace(only=False))
     assert await after_steps(ledger, saver, random_steps) != []
 
 
@@ -155,6 +157,22 @@ async def test_a_message_comes_back_as_it_was_though_its_entry_was_edited__LG_4(
     await graph_with(saver).aupdate_state(CONFIG, {"messages": [RemoveMessage(id=last.id), HumanMessage("three")]})
     assert await messages(saver) == ["one", "answer 1", "two", "three"]
     assert await window(ledger) == ["[hidden]", "answer 1", "two", "three"]
+
+
+async def test_a_delta_channel_makes_no_entries__LG_5(ledger: MemoryLedger, saver: LedgerSaver) -> None:
+    """What its differences make depends on a function of the graph."""
+
+    class State(TypedDict):
+        messages: Annotated[list[BaseMessage], DeltaChannel(lambda before, new: [*before, *chain(*new)])]
+
+    graph = StateGraph(State)
+    graph.add_node("chat", lambda state: {"messages": [AIMessage(f"answer {len(state['messages'])}")]})
+    graph.add_edge(START, "chat")
+    compiled = graph.compile(checkpointer=saver)
+    for question in ("one", "two", "three"):
+        await compiled.ainvoke({"messages": [HumanMessage(question)]}, CONFIG)
+        assert await window(ledger) == []
+    assert len((await compiled.aget_state(CONFIG)).values["messages"]) == 6
 
 
 @pytest.fixture
