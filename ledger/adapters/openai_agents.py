@@ -4,10 +4,10 @@ session = MemoryLedgerSession("user-42")  # was: SQLiteSession("user-42")
 await Runner.run(agent, "What state is the Golden Gate Bridge in?", session=session)
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
 from itertools import takewhile
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar, get_args
 
 import msgspec
 from agents.memory.session import _CompactionSnapshot
@@ -16,6 +16,7 @@ from agents.run_context import RunContextWrapper
 
 from ledger.adapters.large_items import LargeValues, with_large_values
 from ledger.adapters.names import name_of
+from ledger.adapters.openai_context import items_of
 from ledger.adapters.openai_items import drafts_of, item_of
 from ledger.adapters.openai_runs import RunFacts
 from ledger.adapters.opening import OpenedLedger, repeated
@@ -23,7 +24,7 @@ from ledger.adapters.stored_conversation import StoredConversation
 from ledger.application.reading import partial_state
 from ledger.application.tail import replace_newest, take_newest
 from ledger.clock import SystemClock
-from ledger.errors import VersionConflict
+from ledger.errors import InvalidInput, VersionConflict
 from ledger.memory import MemoryLedger
 from ledger.results import When
 from ledger.session.drafts import EntryDraft
@@ -33,6 +34,7 @@ T = TypeVar("T")
 Work = Callable[[MemoryLedger], Awaitable[T]]
 
 #: Whose session it is: a name, or what finds it for a run, which is None outside of runs.
+View = Literal["transcript", "context"]
 UserOfRun = str | Callable[[RunContextWrapper[Any] | None], str | None] | None
 
 _clock: Final = SystemClock()
@@ -55,29 +57,39 @@ class MemoryLedgerSession(StoredConversation):
         user_id: UserOfRun = None,
         ledger: MemoryLedger | None = None,
         session_settings: "SessionSettings | dict[str, Any] | None" = None,
+        config: Mapping[str, Any] | None = None,
+        view: View = "transcript",
         **opening: Any,
     ) -> None:
         """Remember what to open at the first use; other arguments are those of `MemoryLedger.open`.
 
         A *user_id* that is a function gets the context of the run for which the session is read or written, or None.
+        A session that begins has the memory *config*; without one nothing is compacted. With the view ``"context"``,
+        `get_items` returns what the model is to see under that config, instead of all items.
 
         Raises:
-            InvalidInput: a ledger was given with what would open another.
+            InvalidInput: a ledger was given with what would open another; the config or the view is none.
         """
+        if view not in get_args(View):
+            raise InvalidInput("bad_value", "must be transcript or context", field="view")
+        self._view = view
         self.session_id = session_id
         # as the protocol has it, or a type checker refuses the session
         self.session_settings: SessionSettings | None = coerce_session_settings(session_settings or SessionSettings())
         what = f"the session {name_of(session_id)}"
         opened = OpenedLedger(database_url, namespace, ledger=ledger, what=what, **opening)
-        super().__init__(opened, session_id, None if callable(user_id) else user_id)
+        chosen = {} if config is None else {"config": config}
+        super().__init__(opened, session_id, None if callable(user_id) else user_id, **chosen)
         self._find_user = user_id if callable(user_id) else None
 
     async def get_items(self, limit: int | None = None, *, wrapper: Any = None) -> list[Any]:
-        """Return the newest *limit* items, oldest first; without one, those of the session settings, or all."""
+        """Return the newest *limit* items of the view, oldest first; without one, those of the settings, or all."""
         self._opened.check_open()
         most = resolve_session_limit(limit, self.session_settings)
         if most is not None and most <= 0:
             return []
+        if self._view == "context":
+            return items_of(await self._run(wrapper, lambda own: own.showing()), most)
         return [item_of(entry) for entry in await self._run(wrapper, lambda own: own.reading(most))]
 
     async def add_items(self, items: list[Any], *, wrapper: Any = None) -> None:

@@ -1,15 +1,16 @@
 """A conversation of another SDK as a session: read, added to, cleared, forked. Source: adapters AD-4, AD-10, AD-13."""
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from datetime import datetime
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from ledger.adapters.any_loop_ledger import AnyLoopLedger
 from ledger.adapters.large_items import LargeValues, with_large_values
 from ledger.adapters.names import key_of, name_of
 from ledger.adapters.opening import OpenedLedger, repeated
+from ledger.application.context import get_context
 from ledger.application.entries import add_drafts
 from ledger.application.transcript import TranscriptAt, transcript_of
 from ledger.clock import SystemClock
@@ -17,10 +18,12 @@ from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import JsonObject
 from ledger.importers.parts.damaged import clean
 from ledger.memory import MemoryLedger
-from ledger.results import When
+from ledger.results import Rendering, When
 from ledger.session.drafts import EntryDraft
 from projections import config as memory_config
+from projections.config import MemoryConfig
 from projections.entries import Entry
+from projections.rendering import ShownMessage
 
 #: Every message stays as it is, and nothing is compacted.
 _CONFIG: Final = memory_config.load({"profile": "none"})
@@ -32,8 +35,15 @@ _clock: Final = SystemClock()
 class StoredConversation:
     """A conversation in the ledger, now or in the past; adapters show its entries as messages of their SDK."""
 
-    def __init__(self, opened: OpenedLedger, conversation_id: str, user_id: str | None = None) -> None:
+    def __init__(
+        self,
+        opened: OpenedLedger,
+        conversation_id: str,
+        user_id: str | None = None,
+        config: Mapping[str, Any] | MemoryConfig = _CONFIG,
+    ) -> None:
         self._opened = opened
+        self._config = memory_config.load(config)
         self._name = name_of(conversation_id)
         self._data = _original(conversation_id)
         self._user_id = None if user_id is None else name_of(user_id)
@@ -101,6 +111,27 @@ class StoredConversation:
 
         return read
 
+    def showing(self) -> Callable[[MemoryLedger], Awaitable[list[tuple[list[Entry], str]]]]:
+        """Return what reads the context, oldest first: entries, or a text without any; an unknown session has none."""
+
+        async def read(ledger: MemoryLedger) -> list[tuple[list[Entry], str]]:
+            handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
+            try:
+                how: Rendering = {"user_id": self._user_id, **self._when}  # type: ignore[typeddict-item]  # its keys are among them
+                context = await get_context(handle, self._name, **how)
+            except SessionNotFound:  # of a past session
+                return []
+            self._version = context.version
+            stream = handle.stream(self._name, self._user_id)
+            whole = await with_large_values(handle, stream, [*context.entries], context.version)
+            by_version = {entry.version: entry for entry in whole}
+            return [
+                ([by_version[each.version] for each in shown.sources if isinstance(each, Entry)], _text_of(shown))
+                for shown in context.shown_messages
+            ]
+
+        return read
+
     def adding(self, drafts: Sequence[EntryDraft], large: LargeValues) -> Callable[[MemoryLedger], Awaitable[None]]:
         """Return what adds *drafts* and the *large* values of their items, once, however often the connection breaks.
 
@@ -112,7 +143,7 @@ class StoredConversation:
         async def add(ledger: MemoryLedger) -> None:
             handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
             stream = handle.stream(self._name, self._user_id)
-            added = await add_drafts(handle, stream, drafts, key=key, config=_CONFIG, kept=kept, data=self._data)
+            added = await add_drafts(handle, stream, drafts, key=key, config=self._config, kept=kept, data=self._data)
             self._version = added.version
 
         return repeated(add)
@@ -136,6 +167,10 @@ class StoredConversation:
         twin = copy(self)
         twin._name, twin._when, twin._version = name, when, 0  # noqa: SLF001 - its own
         return twin
+
+
+def _text_of(shown: ShownMessage) -> str:
+    return str(shown.message.get("content") or "")
 
 
 def _original(conversation_id: str) -> JsonObject | None:
