@@ -73,6 +73,8 @@ def check_value(value: Any, *, field: str, limits: JsonLimits = BODY) -> None:
     Raises:
         InvalidInput: it is not JSON, or over a limit; *field* names the argument.
     """
+    if _is_plain(value, limits):
+        return
     stack: list[tuple[Any, int]] = [(value, 1)]
     count = 0
     while stack:
@@ -89,6 +91,51 @@ def check_value(value: Any, *, field: str, limits: JsonLimits = BODY) -> None:
             stack.extend((child, depth + 1) for child in children)
         else:
             _check_scalar(item, field)
+
+
+def _is_plain(value: Any, limits: JsonLimits) -> bool:
+    """Tell whether *value* is surely within *limits*, in a fraction of the time that the search for a fault takes."""
+    level: list[Any] = [[value]]
+    count = 0
+    for _ in range(limits.depth + 1):
+        following: list[Any] = []
+        for container in level:
+            count += len(container)
+            if count > limits.values:
+                return False
+            is_object = type(container) is dict
+            if is_object and not _has_plain_keys(container, limits):
+                return False
+            for item in container.values() if is_object else container:
+                kind = type(item)
+                if kind is dict or kind is list:
+                    following.append(item)
+                elif not (is_plain_text(item) if kind is str else _is_plain_scalar(item, kind)):
+                    return False
+        if not following:
+            return True
+        level = following
+    return False
+
+
+def _has_plain_keys(container: dict[Any, Any], limits: JsonLimits) -> bool:
+    if len(container) > limits.keys:
+        return False
+    for key in container:
+        if type(key) is not str or not key.isascii() or "\x00" in key or len(key) > limits.key_bytes:
+            return False
+    return True
+
+
+def is_plain_text(text: str) -> bool:
+    """Tell whether *text* has neither NUL nor lone surrogates."""
+    return "\x00" not in text and (text.isascii() or _SURROGATE.search(text) is None)
+
+
+def _is_plain_scalar(item: Any, kind: type) -> bool:
+    if kind is int:
+        return bool(INT_MIN <= item <= INT_MAX)
+    return item is None or kind is bool or (kind is float and math.isfinite(item))
 
 
 def _check_scalar(item: Any, field: str) -> None:

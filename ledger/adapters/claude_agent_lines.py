@@ -77,6 +77,7 @@ def _derived(item: JsonObject) -> JsonObject:
         texts = [str(part.get("content") or f"[{part.get('tool_name')}]") for part in shown]
         role = "assistant" if item.get("type") == "assistant" else "user"
         found = {"kind": "message", "role": role, "content": "\n".join(texts) or f"[{item.get('type')}]"}
-    if shown and (shown[0].get("metadata") or {}).get(HIDDEN):
-        found["metadata"] = {HIDDEN: True}
-    return found
+    metadata: JsonObject = {HIDDEN: True} if shown and (shown[0].get("metadata") or {}).get(HIDDEN) else {}
+    if isinstance(item.get("agentId"), str):
+        metadata["agent"] = item["agentId"]
+    return {**found, "metadata": metadata} if metadata else found

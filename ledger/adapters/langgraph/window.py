@@ -25,6 +25,8 @@ def entries_of(message: BaseMessage, name: str, *, whole: bool = False) -> list[
     metadata = {"sdk": "langgraph", "type": message.type}
     if message.id and len(message.id) <= 200 and message.id.isprintable():
         metadata["message_id"] = message.id
+    if isinstance(message, AIMessage) and message.name:
+        metadata["agent"] = _shown(message.name)[:200]
     text = _readable(message.text if isinstance(message.text, str) else str(message.text))
     text = text if whole else beginning(text)
     if isinstance(message, ToolMessage):

@@ -8,7 +8,7 @@ import json
 from typing import Any, Final
 
 from ledger.errors import InvalidInput
-from ledger.strict_json import INT_MAX, INT_MIN, JsonLimits, parse
+from ledger.strict_json import INT_MAX, INT_MIN, JsonLimits, is_plain_text, parse
 
 #: The faults that leave a line readable.
 READABLE: Final = frozenset({"nul_not_allowed", "invalid_unicode", "number_out_of_range"})
@@ -43,6 +43,8 @@ def parsed(data: bytes, limits: JsonLimits) -> tuple[Any, bool]:
 def clean(value: Any) -> Any:
     """Return *value* with replacement characters for what no entry may have, and such numbers as text."""
     if isinstance(value, str):
+        if is_plain_text(value):
+            return value
         return value.replace("\0", "␀").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
         return {clean(key): clean(item) for key, item in value.items()}

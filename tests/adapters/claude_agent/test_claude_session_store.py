@@ -70,6 +70,14 @@ async def test_lines_come_back_whole_and_are_messages_calls_and_results__CL_2__C
     assert (await opened.verify()).ok
 
 
+async def test_an_entry_says_which_agent_wrote_it__AD_12(sessions: LedgerSessionStore, opened: MemoryLedger) -> None:
+    line = {"type": "assistant", "uuid": "u1", "agentId": "a1", "message": {"role": "assistant", "content": "found"}}
+    await sessions.append(KEY, [line, {**line, "uuid": "u2", "agentId": None}])
+    entries = await opened.get_active_entries(KEY["session_id"], user_id=KEY["project_key"])
+    assert [(entry.metadata or {}).get("agent") for entry in entries] == ["a1", None]
+    assert (await sessions.load(KEY) or [])[0] == line
+
+
 async def test_a_line_that_is_sent_again_is_known_and_one_without_uuid_is_added__CL_2(
     sessions: LedgerSessionStore,
 ) -> None:

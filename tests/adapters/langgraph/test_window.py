@@ -41,6 +41,15 @@ async def test_a_branch_from_before_the_first_message_has_only_its_own__LG_5(
     assert await window(ledger) == await messages(saver) == ["other", "answer 1"]
 
 
+async def test_an_entry_says_which_agent_wrote_it__AD_12(ledger: MemoryLedger, saver: LedgerSaver) -> None:
+    graph = StateGraph(MessagesState)
+    graph.add_node("chat", lambda state: {"messages": [AIMessage("answer", name="gardener")]})
+    graph.add_edge(START, "chat")
+    await graph.compile(checkpointer=saver).ainvoke({"messages": [HumanMessage("question", name="ann")]}, CONFIG)
+    entries = await ledger.get_active_entries("t")
+    assert [(entry.metadata or {}).get("agent") for entry in entries] == [None, "gardener"]
+
+
 async def test_an_older_checkpoint_that_is_stored_again_changes_no_window__LG_5(
     ledger: MemoryLedger, saver: LedgerSaver
 ) -> None:

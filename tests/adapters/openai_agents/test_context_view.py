@@ -70,7 +70,11 @@ def faults_of(items: list[Any], given: list[Any]) -> list[str]:
 
 async def random_context(seed: int, ledger: MemoryLedger) -> list[str]:
     dice = random.Random(seed)
-    windows = [{"type": "max_tokens", "memory_max_tokens": 120}, {"type": "sliding_window", "max_tokens": 90}, {"type": "full"}]
+    windows = [
+        {"type": "max_tokens", "memory_max_tokens": 120},
+        {"type": "sliding_window", "max_tokens": 90},
+        {"type": "full"},
+    ]
     faults = []
     for number, window in enumerate(windows):
         config = {"window": window, **(CONFIG if dice.random() < 0.6 else {"compactions": []})}
