@@ -2,8 +2,8 @@
 
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol, TypeAlias
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Protocol, Self, TypeAlias
 
 #: Prepares a call and returns it. Only the call itself is measured, when it is awaited.
 Work: TypeAlias = Callable[[], Awaitable[object]]
@@ -64,6 +64,21 @@ def _order(contenders: Mapping[str, Work], turn: int) -> list[str]:
     return names[first:] + names[:first]
 
 
+class Median(float):
+    """The median of the figures of some rounds, with the smallest and the largest of them."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, rounds: Iterable[float]) -> Self:
+        """Return that of *rounds*, at least one."""
+        figures = sorted(rounds)
+        found = cls(statistics.median(figures))
+        found.low, found.high = figures[0], figures[-1]
+        return found
+
+
 def ratio(figures: Mapping[str, list[float]], ours: str, peer: str) -> float:
-    """Return the median over the rounds of our figure divided by the peer's of the same round."""
-    return statistics.median(first / other for first, other in zip(figures[ours], figures[peer], strict=True))
+    """Return the `Median` over the rounds of our figure divided by the peer's of the same round."""
+    return Median.of(first / other for first, other in zip(figures[ours], figures[peer], strict=True))

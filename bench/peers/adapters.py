@@ -15,9 +15,10 @@ from rich.table import Table
 
 from bench import page
 from bench.databases import Databases
+from bench.measure import Median
 from bench.peers import agent_runs, claude_lines, graph_threads, runner_sessions
 
-_HEAD: Final = ("adapter and work", "ratio", "goal")
+_HEAD: Final = ("adapter and work", "ratio", "rounds", "goal")
 
 
 class Urls(NamedTuple):
@@ -46,7 +47,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="measure little, to try it out; figures mean nothing")
     parser.add_argument("--only", default="", help="adapters whose name begins so; then nothing is written")
     chosen = parser.parse_args()
-    rows: list[tuple[str, str, str]] = []
+    rows: list[tuple[str, str, str, str]] = []
     with Databases.temporary() as databases, ExitStack() as made:
         for number, (name, measure) in enumerate(_ADAPTERS.items()):
             if not name.lower().startswith(chosen.only.lower()):
@@ -54,15 +55,23 @@ def main() -> None:
             owner, application = made.enter_context(databases.fresh(f"adapter_{number}"))
             other, _ = made.enter_context(databases.fresh(f"store_{number}"))
             found = asyncio.run(measure(Urls(application, owner, other), chosen.quick))
-            rows += [(f"{name}: {work}", f"{ratio:,.2f}", _goal(goal)) for work, (ratio, goal) in found.items()]
+            rows += [
+                (f"{name}: {work}", f"{ratio:,.2f}", _rounds(ratio), _goal(goal))
+                for work, (ratio, goal) in found.items()
+            ]
     table = Table(*_HEAD)
     for row in rows:
         table.add_row(*row)
     Console().print(table)
     if not (chosen.quick or chosen.only):
-        lines = [_HEAD, ("---", "---:", "---:"), *rows]
+        lines = [_HEAD, ("---", "---:", "---:", "---:"), *rows]
         page.write({"adapters": "".join(f"| {' | '.join(line)} |\n" for line in lines)})
     sys.exit(0)
+
+
+def _rounds(figure: float) -> str:
+    """Return the smallest and the largest figure of a round, where there were several."""
+    return f"{figure.low:,.2f} to {figure.high:,.2f}" if isinstance(figure, Median) else ""
 
 
 def _goal(goal: float | None) -> str:

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from copy import copy
-from statistics import median
 from typing import Any, Final
 
 import psycopg
@@ -15,7 +14,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from psycopg import sql
 from psycopg.rows import dict_row
 
-from bench.measure import Work, latencies, ratio
+from bench.measure import Median, Work, latencies, ratio
 from bench.peers.ours import connection_pool
 from ledger.adapters.langgraph import LedgerSaver
 from ledger.memory import MemoryLedger
@@ -120,7 +119,7 @@ async def _throughput(savers: dict[str, Any], quick: bool) -> float:
             begun = time.perf_counter()
             await asyncio.gather(*(run(f"{attempt}-{number}") for number in range(_THREADS)))
             seconds[who].append(time.perf_counter() - begun)
-    return median(other / ours for ours, other in zip(seconds["ours"], seconds["other"], strict=True))
+    return Median.of(other / ours for ours, other in zip(seconds["ours"], seconds["other"], strict=True))
 
 
 async def _bytes(
