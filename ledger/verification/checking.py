@@ -94,6 +94,6 @@ async def verify_session(
             auditor.check(event)
         progress(auditor.checked, own.version)
     auditor.check_heads()
-    if caches and auditor.found_no_tampering:
+    if caches and auditor.checked and auditor.found_no_tampering:
         auditor.findings += await check_caches(store, stream.namespace, [head], whole=False)
     return auditor.report()

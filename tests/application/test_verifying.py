@@ -27,9 +27,12 @@ async def test_every_event_is_checked(anywhere: MemoryLedger) -> None:
     assert seen == [(8, 8)]
 
 
-async def test_an_unknown_session_proves_nothing(anywhere: MemoryLedger) -> None:
+@pytest.mark.parametrize("caches", [False, True])
+async def test_an_unknown_session_proves_nothing(anywhere: MemoryLedger, caches: bool) -> None:
+    await talk(anywhere, 1)
+    await anywhere.list_sessions()  # so that there is an index to compare
     with pytest.raises(SessionNotFound):
-        await anywhere.verify("nobody")
+        await anywhere.verify("nobody", caches=caches)
 
 
 def changed(event: StoredEvent) -> StoredEvent:
