@@ -45,7 +45,13 @@ def list_(
     shape = KeptPageShape(
         values=tuple(KeptShape.of(each) for each in found), next_after=found[-1].key if len(found) == limit else None
     )
-    opts.output.result(shape, lambda: opts.output.table((">version", "key", "recorded", "~value"), rows))
+
+    def show() -> None:
+        if not rows:
+            opts.output.say("There are no values.")
+        opts.output.table((">version", "key", "recorded", "~value"), rows)
+
+    opts.output.result(shape, show)
 
 
 @command(kept)

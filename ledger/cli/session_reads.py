@@ -194,6 +194,8 @@ def context(
                 [str(version), *explained(why), one_line(entries[version].content, 60)]
                 for version, why in found.window.why
             ]
+            if not rows:
+                opts.output.say("No entry was brought back by a search.", "dim")
             opts.output.table((">version", *WHY, "~text"), rows)
         if found.budget.over_budget:
             opts.output.note(over_limit(found.budget))

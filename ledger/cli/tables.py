@@ -14,8 +14,11 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str | Text]], width: i
     """Return the lines of a table that fits into *width*, if given.
 
     Marks before the name of a column: ``>`` aligns it to the right, ``~`` lets its text be cut, ``?`` lets it be left
-    out. If that is not enough, each cell gets a line. Columns that are empty in every row are left out.
+    out. If that is not enough, each cell gets a line. Columns that are empty in every row are left out; without rows
+    there are no lines.
     """
+    if not rows:
+        return []
     cells = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
     kept = [at for at in range(len(columns)) if any(row[at].plain for row in cells)]
     names = [column.lstrip(">~?") for column in columns]

@@ -69,6 +69,9 @@ def list_tokens() -> None:
         found = admin.all()
 
     def show() -> None:
+        if not found:
+            opts.output.say("There are no tokens. Create one: memory-ledger token add NAME")
+            return
         rows = []
         for each in found:
             names = "all" if each.namespaces is None else ", ".join(each.namespaces)

@@ -67,6 +67,8 @@ def find(
             (str(match.version), safe(match.role or match.kind), f"{match.count:,}", one_line(match.preview, 80))
             for match in found.matches
         ]
+        if not rows:
+            opts.output.say("Nothing was found.")
         opts.output.table((">version", "role", ">times", "~text"), rows)
         if found.next_after is not None:
             opts.output.say(f"There may be more; go on with --after {found.next_after}.", "dim")

@@ -63,6 +63,21 @@ def test_records_leave_out_what_is_empty() -> None:
     assert [line.plain for line in lines] == ["a     1", "", "a  2"]
 
 
+def test_without_rows_there_are_no_lines() -> None:
+    assert [table(COLUMNS, [], width) for width in (None, 20)] == [[], []]
+
+
+def test_a_command_with_nothing_to_list_says_so(cli: Cli) -> None:
+    cli("add", "s", "hello")
+    assert cli("find", "s", "zzz").lines == ["Nothing was found."]
+    assert cli("kept", "list", "s", "plan").lines == ["There are no values."]
+    assert cli("context", "s", "--explain").lines[-1] == "No entry was brought back by a search."
+    cli("clear", "s")
+    head, hidden = cli("window", "s").lines
+    assert head.startswith("s at version 3: 0 items, 0 tokens")
+    assert hidden == "0 active entries not shown"
+
+
 def test_numbers_and_absent_values_are_in_words() -> None:
     assert (counted(1, "session"), counted(2_000, "entry")) == ("1 session", "2,000 entries")
     assert [cell_of(value) for value in (None, True, False, 1_000)] == ["none", "yes", "no", "1,000"]

@@ -51,6 +51,11 @@ def test_a_token_is_created_shown_once_listed_and_revoked(cli: Cli, guarded: Run
     assert row["revoked_at"] is not None
 
 
+def test_where_there_are_no_tokens_the_list_says_so(server: Server, fresh_database: str) -> None:
+    listed = Cli(server.database(fresh_database), "default")("token", "list")
+    assert listed.lines == ["There are no tokens. Create one: memory-ledger token add NAME"]
+
+
 def test_a_token_may_be_for_several_namespaces_or_all(cli: Cli, guarded: Running) -> None:
     several = cli("token", "add", "ann", "--allow", "a", "--allow", "b").out.strip()
     everything = cli("token", "add", "root", "--scope", "admin", "--all-namespaces").out.strip()
