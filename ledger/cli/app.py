@@ -215,7 +215,10 @@ def command(group: typer.Typer, name: str | None = None, *, unused: Collection[s
 
             def work() -> None:
                 options().refuse(unused, why="this command does not use it")
-                function(*args, **kwargs)
+                try:
+                    function(*args, **kwargs)
+                except InvalidInput as fault:
+                    raise _with_name(fault, kwargs) from None
 
             code = _execute(work)
             if code:
@@ -237,6 +240,16 @@ def command(group: typer.Typer, name: str | None = None, *, unused: Collection[s
         return function
 
     return register
+
+
+def _with_name(fault: InvalidInput, arguments: Mapping[str, Any]) -> InvalidInput:
+    """Return *fault*; one about an id that is no name also says by which name adapters store such an id."""
+    from ledger.adapters.names import name_of  # noqa: PLC0415 - rare
+
+    given = {"session_id": arguments.get("session"), "user_id": arguments.get("user")}.get(fault.field)
+    if fault.code == "bad_name" and given and given[0] != "~" and name_of(given) != given:  # else it is no such id
+        fault.args = (f"{fault}; an adapter of an SDK stores this id as {name_of(given)}",)
+    return fault
 
 
 def options() -> Options:

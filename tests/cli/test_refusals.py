@@ -110,6 +110,15 @@ def test_a_bad_session_is_refused(cli: Cli, name: str) -> None:
     assert cli.json("sessions") == {"sessions": [], "more": False}
 
 
+def test_an_id_of_an_sdk_is_refused_with_the_name_it_is_stored_by(cli: Cli) -> None:
+    """adapters AD-3."""
+    cli("add", "~user%2F42", "hello", "--user", "~a%2Fb")
+    for arguments, name in ((["user/42"], "~user%2F42"), (["s", "--user", "a/b"], "~a%2Fb")):
+        message = check_one_line(cli.try_("show", *arguments))
+        assert message.endswith(f" with a space; an adapter of an SDK stores this id as {name}")
+    assert "adapter" not in check_one_line(cli.try_("fork", "~user%2F42", "a/b", "--user", "~a%2Fb"))
+
+
 @pytest.mark.parametrize("name", [name for name in WITH_SESSION if name not in {"add", "clear", "kept set"}])
 def test_an_unknown_session_is_refused(cli: Cli, name: str) -> None:
     texts = check_one_line(cli.try_(*name.split(), "nobody", *WITH_SESSION[name]))
