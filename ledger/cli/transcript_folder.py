@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -95,12 +95,16 @@ class FolderImport:
             self.failed[path] = fault
         return None
 
-    def _files(self) -> Iterator[Found]:
+    def _files(self) -> Iterable[Found]:
+        """Return the files, each once: a link is no other file."""
+        files: dict[str, Found] = {}
         for place in self._places:
             if os.path.isdir(place):  # noqa: PTH112 - the paths of `os.walk`
-                yield from files_in(Path(place))
+                found = files_in(Path(place))
             else:
-                yield Found(Path(place), session_name_of(place))
+                found = [Found(Path(place), session_name_of(place))]
+            files.update((os.path.realpath(each.path), each) for each in found)
+        return files.values()
 
 
 def files_in(folder: Path) -> list[Found]:

@@ -14,7 +14,16 @@ from ledger.events import EntryAdded, Event, ForkedFrom, ImportedFrom
 from ledger.ids import Stream
 from ledger.importers import Conversation, ConversationReader, TranscriptFile
 from ledger.importers.base import is_imported
-from ledger.importers.parts.steps import Batch, Rewound, Summarized, WindowChange, batches_of, is_hidden, line_type_of
+from ledger.importers.parts.steps import (
+    Batch,
+    ConversationStep,
+    Rewound,
+    Summarized,
+    WindowChange,
+    batches_of,
+    is_hidden,
+    line_type_of,
+)
 from ledger.names import named_stream
 from ledger.ports import AppendRequest, Clock, Store
 from ledger.session.commands import OpenSession
@@ -32,13 +41,17 @@ _AnyConversation: TypeAlias = Conversation | ConversationReader
 
 
 class _Target(msgspec.Struct, frozen=True):
-    """The session that a conversation becomes: where it goes on, and the ids of its entries that are stored already."""
+    """The session that a conversation becomes: where it goes on, and what of it is stored already.
+
+    *known* has the ids of stored entries; *forks* those of the conversation, if anything of it is stored.
+    """
 
     stream: Stream
     state: SessionState
     config: MemoryConfig
     opening: tuple[Event, ...]
     known: frozenset[str] = frozenset()
+    forks: tuple[str, ...] = ()
     complete: bool = False
 
 
@@ -90,11 +103,12 @@ class TranscriptImport:
             if not all(target.complete for target in targets):
                 await self._store.events.append_all(Rereadable(requests))
             names = [name for target in targets if (name := target.stream.session_id) in tally.entries or target.known]
+            names += dict.fromkeys(chain(*(target.forks for target in targets), tally.forks))
             return Imported(
-                sessions=len(names) + len(tally.forks),
+                sessions=len(names),
                 entries=tally.entries.total(),
                 skipped=sum(len(target.known) for target in targets),
-                session_ids=(*names, *tally.forks),
+                session_ids=tuple(names),
                 other_lines=dict(tally.other_lines.most_common()),
             )
 
@@ -120,7 +134,8 @@ class TranscriptImport:
         if not state.version:
             return _Target(stream, state, own, tuple(opening))
         known: set[str] = set()
-        ids = (draft.entry_id or "" for batch in batches_of(found.steps) for draft in batch)
+        forks: list[str] = []
+        ids = (draft.entry_id or "" for batch in batches_of(_noting(forks, found.steps)) for draft in batch)
         complete = True
         while page := list(islice(ids, REQUEST_EVENTS)):
             stored = await self._store.events.find_items(stream, page)
@@ -131,7 +146,7 @@ class TranscriptImport:
             known.update(stored)
         if not complete and (not known or await self._states.view(stream, state, lambda: _has_others(state, known))):
             raise SessionExists(found.session_id)
-        return _Target(stream, state, own, tuple(opening), frozenset(known), complete)
+        return _Target(stream, state, own, tuple(opening), frozenset(known), tuple(forks), complete)
 
 
 class _Tally:
@@ -244,6 +259,18 @@ class _ConversationWrite:
                 forked_from=origin,
             ),
         )
+
+
+def _noting(forks: list[str], steps: Iterable[ConversationStep]) -> Iterator[ConversationStep]:
+    """Yield *steps*, and add to *forks* those that begin among them."""
+    begun: list[str] = []
+    for step in steps:
+        if isinstance(step, Rewound) and step.branch:
+            begun.append(step.branch)
+        elif isinstance(step, tuple):
+            forks += begun
+            begun.clear()
+        yield step
 
 
 def _has_others(state: SessionState, known: Container[str]) -> bool:

@@ -46,8 +46,16 @@ def test_a_folder_is_imported_once_and_its_files_do_not_collide(cli: Cli, projec
     export = cli("export", "--all").out
     again = cli.json("import", str(projects))
     assert (again["entries"], again["skipped"]) == (0, done["entries"])
+    assert (again["sessions"], set(again["session_ids"])) == (done["sessions"], set(done["session_ids"]))
     assert cli("export", "--all").out == export
     assert cli.json("verify")["verdict"] == "OK-CHAINED"
+
+
+def test_a_link_to_a_file_of_the_folder_is_not_read_again(cli: Cli, projects: Path) -> None:
+    shed = projects / "-home-mara-shed"
+    (shed / "alias.jsonl").symlink_to(shed / f"{SECOND}.jsonl")
+    done = cli.json("import", str(shed))
+    assert (done["files"], done["sessions"], done["skipped"]) == (2, 3, 0)
 
 
 def test_a_bad_file_does_not_stop_the_others_and_is_named_at_the_end(cli: Cli, projects: Path) -> None:
