@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ledger.adapters.names import SEPARATOR, key_of, name_of
+from ledger.adapters.names import SEPARATOR, key_of, name_of, storable, stored_key
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.memory import MemoryLedger
@@ -37,14 +37,14 @@ def name_part(part: str) -> str:
 
 def readable_key(key: Mapping[str, Any]) -> JsonObject:
     """Return what a key has, as session data."""
-    return {name: key[name] for name in ("project_key", "session_id", "subpath") if key.get(name) is not None}
+    return {name: storable(key[name]) for name in ("project_key", "session_id", "subpath") if key.get(name) is not None}
 
 
 async def session_key(ledger: MemoryLedger, row: IndexedSession) -> str:
     """Return the ``session_id`` of a listed session."""
     key = key_of(row.session_id)
     if key is None:
-        key = (await ledger.get_data(row.session_id, user_id=row.user_id))[KEYS]["session_id"]
+        key = stored_key((await ledger.get_data(row.session_id, user_id=row.user_id))[KEYS]["session_id"])
     return key
 
 
@@ -52,5 +52,5 @@ async def subkey(ledger: MemoryLedger, row: IndexedSession) -> str:
     """Return the ``subpath`` of a listed transcript of an agent."""
     key = key_of(row.session_id.partition(SEPARATOR)[2])
     if key is None:
-        key = (await ledger.get_data(row.session_id, user_id=row.user_id))[KEYS]["subpath"]
-    return str(key)
+        key = stored_key((await ledger.get_data(row.session_id, user_id=row.user_id))[KEYS]["subpath"])
+    return key

@@ -50,7 +50,7 @@ class MemoryLedgerSession(StoredConversation):
 
     def __init__(
         self,
-        session_id: str,
+        session_id: str | int,
         database_url: str | None = None,
         *,
         namespace: str | None = None,
@@ -68,15 +68,18 @@ class MemoryLedgerSession(StoredConversation):
         `get_items` returns what the model is to see under that config, instead of all items.
 
         Raises:
-            InvalidInput: a ledger was given with what would open another; the config or the view is none.
+            InvalidInput: a ledger was given with what would open another; the id is no
+                text; the config or the view is none.
         """
         if view not in get_args(View):
             raise InvalidInput("bad_value", "must be transcript or context", field="view")
         self._view = view
+        if isinstance(session_id, int):  # which the SDK's own store takes, too
+            session_id = str(session_id)
         self.session_id = session_id
         # as the protocol has it, or a type checker refuses the session
         self.session_settings: SessionSettings | None = coerce_session_settings(session_settings or SessionSettings())
-        what = f"the session {name_of(session_id)}"
+        what = f"the session {name_of(session_id, field='session_id')}"
         opened = OpenedLedger(database_url, namespace, ledger=ledger, what=what, **opening)
         chosen = {} if config is None else {"config": config}
         super().__init__(opened, session_id, None if callable(user_id) else user_id, **chosen)
@@ -252,7 +255,7 @@ class MemoryLedgerSession(StoredConversation):
         own = copy(self)
         if self._find_user is not None:
             user_id = self._find_user(wrapper)
-            own._user_id = None if user_id is None else name_of(user_id)  # noqa: SLF001 - its own
+            own._user_id = None if user_id is None else name_of(user_id, field="user_id")  # noqa: SLF001 - its own
         return own
 
     def _twin(self, name: str, when: When) -> Self:

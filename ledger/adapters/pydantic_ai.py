@@ -1,7 +1,7 @@
 """The history of Pydantic AI's agents in the ledger: a capability that loads and records conversations.
 
 agent = Agent("openai:gpt-5", capabilities=[LedgerHistory()])
-await agent.run("What state is the Golden Gate Bridge in?", conversation_id="user-42")
+await agent.run("What state is the Golden Gate Bridge in?", conversation_id="tour-42")
 """
 
 from collections.abc import Callable
@@ -34,6 +34,8 @@ _WAITING: Final = "waiting"
 
 class LedgerConversation(StoredConversation):
     """A conversation that runs of agents added to, now or in the past, as messages of Pydantic AI."""
+
+    _id_field = "conversation_id"
 
     async def messages(self) -> list[ModelMessage]:
         """Return its messages; those of one run follow each other. An unknown conversation has none."""

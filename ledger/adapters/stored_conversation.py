@@ -4,7 +4,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from datetime import datetime
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 from ledger.adapters.any_loop_ledger import AnyLoopLedger
 from ledger.adapters.large_items import LargeValues, with_large_values
@@ -35,6 +35,9 @@ _clock: Final = SystemClock()
 class StoredConversation:
     """A conversation in the ledger, now or in the past; adapters show its entries as messages of their SDK."""
 
+    #: What the SDK calls the id.
+    _id_field: ClassVar[str] = "session_id"
+
     def __init__(
         self,
         opened: OpenedLedger,
@@ -44,9 +47,9 @@ class StoredConversation:
     ) -> None:
         self._opened = opened
         self._config = memory_config.load(config)
-        self._name = name_of(conversation_id)
+        self._name = name_of(conversation_id, field=self._id_field)
         self._data = _original(conversation_id)
-        self._user_id = None if user_id is None else name_of(user_id)
+        self._user_id = None if user_id is None else name_of(user_id, field="user_id")
         self._when: When = {}
         self._version = 0
 
@@ -75,8 +78,9 @@ class StoredConversation:
 
         Raises:
             SessionNotFound, VersionNotFound, SessionExists: as `MemoryLedger.fork` does.
+            InvalidInput: *new_id* is no text.
         """
-        new, key, data = self._twin(name_of(new_id), {}), _clock.ulid(), _original(new_id)
+        new, key, data = self._twin(name_of(new_id, field="new_id"), {}), _clock.ulid(), _original(new_id)
         new._data = data  # noqa: SLF001 - its own
         when: When = self._when if version is None else {"version": version}
 

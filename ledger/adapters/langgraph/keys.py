@@ -3,7 +3,8 @@
 from hashlib import sha256
 from typing import Final
 
-from ledger.adapters.names import key_of, name_of
+from ledger.adapters.names import key_of, name_of, stored_key
+from ledger.events import JsonObject
 
 CHECKPOINTS: Final = "langgraph.checkpoints"
 WRITES: Final = "langgraph.writes"
@@ -18,10 +19,10 @@ def session_of(thread_id: str) -> str:
     return name_of(thread_id)
 
 
-def thread_of(session_id: str, stored: str) -> str:
+def thread_of(session_id: str, stored: str | JsonObject) -> str:
     """Return the id of the thread of a session; the *stored* one if its name is a digest."""
     thread_id = key_of(session_id)
-    return stored if thread_id is None else thread_id
+    return stored_key(stored) if thread_id is None else thread_id
 
 
 def beginning(namespace: str, checkpoint_id: str | None = None) -> str:

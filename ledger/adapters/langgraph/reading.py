@@ -27,6 +27,7 @@ from ledger.adapters.langgraph.stored import (
     loaded,
     wanted,
 )
+from ledger.adapters.names import stored_key
 from ledger.errors import LogCorrupted
 from ledger.memory import MemoryLedger
 from ledger.results import KeptValue
@@ -269,7 +270,7 @@ class Reads:
         stored = value.value
         return CheckpointPlace(
             thread_of(session, stored["thread"]) if thread_id is None else thread_id,
-            stored["namespace"],
+            stored_key(stored["namespace"]),
             stored["id"],
             stored,
             value.version,

@@ -28,6 +28,7 @@ from ledger.adapters.langgraph.stored import (
     plain_or_packed,
 )
 from ledger.adapters.langgraph.window import NOTHING_SHOWN, WindowChange, all_entries, to_show, window_after
+from ledger.adapters.names import storable
 from ledger.adapters.opening import repeated
 from ledger.application.reading import partial_state
 from ledger.clock import SystemClock
@@ -113,8 +114,8 @@ class Writes:
         described = get_checkpoint_metadata(config, metadata)
         run_id = run_of(described)
         value = {
-            "thread": thread_id,
-            "namespace": namespace,
+            "thread": storable(thread_id),
+            "namespace": storable(namespace),
             "id": checkpoint["id"],
             "parent": parent_id,
             "checkpoint": plain_or_packed(self._serde, body, plain=self._is_open),
