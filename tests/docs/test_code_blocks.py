@@ -19,6 +19,7 @@ from tests.support.pages import PAGES, ROOT, Block, blocks, name_of
 _RUNNABLE = {"python": [SCRIPT], "sh": ["bash", "-euo", "pipefail"]}
 _SILENT = {"diff", "sql", "json", "toml", "ini", "text", ""}  # tried in test_strategies, and INI in tests/pgbouncer
 _WITH_CODE = [page for page in PAGES if any(block.language in _RUNNABLE and block.runs for block in blocks(page))]
+_ADAPTERS = [page for page in _WITH_CODE if page.parent.name == "adapters"]
 
 
 @pytest.fixture(scope="module")
@@ -73,12 +74,25 @@ def run(block: Block, reader: Path, command: Path = Path(sys.executable).parent)
     )
 
 
-@pytest.mark.parametrize("page", _WITH_CODE, ids=name_of)
-def test_the_code_blocks_of_a_page_run_one_after_the_other(page: Path, reader: Path, command: Path) -> None:
+def check_blocks(page: Path, reader: Path, command: Path) -> None:
+    """Run the code blocks of *page* one after the other."""
     for block in blocks(page):
         if block.language in _RUNNABLE and block.runs:
             done = run(block, reader, command)
-            assert done.returncode == 0, f"{block.text}\n{done.stdout}\n{done.stderr}"
+            assert done.returncode == 0, f"{page}\n{block.text}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", [page for page in _WITH_CODE if page not in _ADAPTERS], ids=name_of)
+def test_the_code_blocks_of_a_page_run_one_after_the_other(page: Path, reader: Path, command: Path) -> None:
+    check_blocks(page, reader, command)
+
+
+@pytest.mark.timeout(900)
+def test_the_code_blocks_of_adapters_run_on_one_database_and_again(reader: Path, command: Path) -> None:
+    """Readers try several of them, and each more than once."""
+    for _ in range(2):
+        for page in _ADAPTERS:
+            check_blocks(page, reader, command)
 
 
 def unset(page: Path) -> set[str]:

@@ -1,6 +1,6 @@
 """Chat histories of LangChain in the ledger, for programs that use `RunnableWithMessageHistory`.
 
-history = LedgerChatMessageHistory("user-42")  # was: PostgresChatMessageHistory(table, "user-42", sync_connection=…)
+history = LedgerChatMessageHistory("order-4711")  # was: PostgresChatMessageHistory(table, "order-4711", …)
 """
 
 from collections.abc import Sequence
