@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from hashlib import sha256
-from typing import Any, Final, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain_core.messages import AnyMessage, convert_to_messages
@@ -15,17 +15,16 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from ledger.adapters.any_loop_ledger import AnyLoopLedger
+from ledger.adapters.langchain.stored_messages import SDK
+from ledger.adapters.langchain.window import show_only
 from ledger.adapters.langgraph.window import entries_of
 from ledger.adapters.names import SEPARATOR, name_of
 from ledger.adapters.opening import OpenedLedger
-from ledger.application.entries import add_drafts
 from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
 from ledger.session.drafts import draft_entry
 from projections.entries import Entry
 from projections.rendering import ShownMessage
-
-_SDK: Final = "langchain"
 
 
 class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -106,29 +105,22 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         await self._opened.close()
 
     async def _show(self, ledger: MemoryLedger, session: str, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-        known = await self._sync(ledger, session, messages)
-        if not known:
-            return list(messages)
-        context = await ledger.get_context(session, record=True, user_id=self._user_id)
+        if not messages:
+            return []
+        version, known = await self._sync(ledger, session, messages)
+        # at the version of that write: a run with another state may have written since
+        context = await ledger.get_context(session, version=version, record=True, user_id=self._user_id)
         return [_message(shown, known) for shown in context.shown_messages]
 
-    async def _sync(self, ledger: MemoryLedger, session: str, messages: Sequence[AnyMessage]) -> "dict[str, _Known]":
-        """Make the entries of the session those of *messages*, and return these by the ids of their entries."""
+    async def _sync(
+        self, ledger: MemoryLedger, session: str, messages: Sequence[AnyMessage]
+    ) -> tuple[int, "dict[str, _Known]"]:
+        """Make the entries of the session those of *messages*; return its version, and these by ids of entries."""
         found = [_Known(each, _with_kinds(each, digest)) for each, digest in _with_digests(messages)]
-        stored = {entry.entry_id for entry in await ledger.get_transcript(session, user_id=self._user_id)}
-        wanted = [entry for each in found for entry in each.entries]
-        new = [draft_entry(entry) for entry in wanted if entry["entry_id"] not in stored]
-        if new:
-            handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
-            await add_drafts(handle, handle.stream(session, self._user_id), new)
-        known = {entry["entry_id"]: each for each in found for entry in each.entries}
-        if stored - known.keys():  # the agent removed them from its state; what a summary stands for stays
-            active = await ledger.get_active_entries(session, user_id=self._user_id)
-            own = [entry.entry_id for entry in active if (entry.metadata or {}).get("sdk") == _SDK]
-            gone = [entry_id for entry_id in own if entry_id not in known]
-            if gone:
-                await ledger.remove_entries(session, gone, user_id=self._user_id)
-        return known
+        wanted = [draft_entry(entry) for each in found for entry in each.entries]
+        handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
+        version = await show_only(handle, handle.stream(session, self._user_id), wanted)
+        return version, {entry["entry_id"]: each for each in found for entry in each.entries}
 
 
 class _Known(NamedTuple):
@@ -153,7 +145,7 @@ class _Known(NamedTuple):
 
 def _with_kinds(message: AnyMessage, digest: str) -> list[dict[str, Any]]:
     return [
-        {"kind": "message", **entry, "metadata": {**entry["metadata"], "sdk": _SDK}}
+        {"kind": "message", **entry, "metadata": {**entry["metadata"], "sdk": SDK}}
         for entry in entries_of(message, digest)
     ]
 
