@@ -45,8 +45,8 @@ async def take_newest(handle: NamespaceHandle, session_id: str, **guard: Unpack[
         newest = await _newest(handle, stream, state, 1)
         if not newest:
             return Decision([], None)
-        removals = _removals(state, newest, handle.services.clock.ulid())
-        return Decision([*resuming_commands(handle, state), *removals], newest[0])
+        removing = removals(state, newest, handle.services.clock.ulid())
+        return Decision([*resuming_commands(handle, state), *removing], newest[0])
 
     written, popped = await handle.services.commands.write_with_note(
         stream,
@@ -148,9 +148,9 @@ async def replace_newest(
         tokenizer = (handle.services.config if starts_life(handle, state) else state.config).tokenizer
         new = tuple(new_entry(handle, draft, write_id, tokenizer) for draft in drafts)
         added = [AddEntries(new)] if new else []
-        removals = _removals(state, newest, write_id)
+        removing = removals(state, newest, write_id)
         values = await keep_once(handle, stream, state, kept, write_id) if kept else []
-        return Decision([*opening_commands(handle, stream, state), *removals, *values, *added], state)
+        return Decision([*opening_commands(handle, stream, state), *removing, *values, *added], state)
 
     body = {"entries": drafts, "count": count}
     written, before = await handle.services.commands.write_with_note(
@@ -172,7 +172,8 @@ async def _newest(handle: NamespaceHandle, stream: Stream, state: SessionState, 
     return await read_transcript(handle, stream, state, last=count)
 
 
-def _removals(state: SessionState, entries: Sequence[Entry], write_id: str) -> list[Command]:
+def removals(state: SessionState, entries: Sequence[Entry], write_id: str) -> list[Command]:
+    """Return the commands that remove *entries* of the transcript in *state*, compacted or not."""
     return [
         RemoveEntry(write_id, entry.entry_id, compacted=None if state.window.at(entry.version) else entry)
         for entry in entries

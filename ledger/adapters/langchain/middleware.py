@@ -22,7 +22,6 @@ from ledger.adapters.names import SEPARATOR, name_of
 from ledger.adapters.opening import OpenedLedger
 from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
-from ledger.session.drafts import draft_entry
 from projections.entries import Entry
 from projections.rendering import ShownMessage
 
@@ -31,7 +30,8 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
     """Shows the model the context that the ledger makes of an agent's messages, and records what it showed.
 
     The state of the agent keeps all messages. They are also entries of the session ``THREAD#context``, whose config
-    says which of them the model sees, and what is summarized. Given nothing, it opens the embedded server or the
+    says which of them the model sees, and what is summarized. Each call is shown the state of its own run, also while
+    other runs of the thread go on. Given nothing, it opens the embedded server or the
     database that the environment names; given a URL, that database. Given an open *ledger*, use only asynchronous
     runs, on the event loop of the ledger.
     """
@@ -75,6 +75,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
 
         Raises:
             InvalidInput: the run has no ``thread_id``.
+            Unavailable: the middleware is closed, the database is away, or other runs came first again and again.
         """
         shown = self._opened.call(self._show, _session(), request.messages)
         return handler(request.override(messages=shown))
@@ -117,7 +118,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> tuple[int, "dict[str, _Known]"]:
         """Make the entries of the session those of *messages*; return its version, and these by ids of entries."""
         found = [_Known(each, _with_kinds(each, digest)) for each, digest in _with_digests(messages)]
-        wanted = [draft_entry(entry) for each in found for entry in each.entries]
+        wanted = {entry["entry_id"]: entry for each in found for entry in each.entries}
         handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
         version = await show_only(handle, handle.stream(session, self._user_id), wanted)
         return version, {entry["entry_id"]: each for each in found for entry in each.entries}

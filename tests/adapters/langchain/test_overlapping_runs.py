@@ -13,6 +13,7 @@ from ledger.errors import LedgerError
 from ledger.events import ContextRendered
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
+from ledger.stores.in_memory import InMemoryStore
 from tests.adapters.langchain.watched import THREAD, Appending, Watched, looking_agent
 from tests.support.ledgers import ledger_over
 from tests.support.slow_store import SlowStore
@@ -63,6 +64,31 @@ async def test_runs_of_a_middleware_that_shows_the_newest_context_mix(
 ) -> None:
     """The control of the tests above."""
     assert await overlapping(Appending, processes(number, store, namespace, seed), 9)
+
+
+async def in_threads(kind: Callable[..., Watched], seed: int) -> list[str]:
+    """Run an agent in six threads at once, without an event loop of theirs, and return its answers."""
+    slow: Any = SlowStore(InMemoryStore(), Random(seed))
+    async with kind(store=slow) as middleware:
+        agent = looking_agent(middleware, InMemorySaver(), asks=False)
+
+        def run(number: int) -> str:
+            try:
+                result = agent.invoke({"messages": [HumanMessage(f"q{number}")]}, THREAD)
+            except LedgerError as fault:
+                return str(fault)
+            return str(result["messages"][-1].text)
+
+        return await asyncio.gather(*(asyncio.to_thread(run, number) for number in range(6)))
+
+
+async def test_runs_in_threads_are_shown_their_own_state__LC_2(seed: int) -> None:
+    assert await in_threads(Watched, seed) == [f"answer to q{number}" for number in range(6)]
+
+
+async def test_runs_in_threads_of_a_middleware_that_shows_the_newest_context_mix(seed: int) -> None:
+    """The control of the test above."""
+    assert await in_threads(Appending, seed) != [f"answer to q{number}" for number in range(6)]
 
 
 async def test_all_that_was_shown_to_runs_at_once_stays_proved__LC_2(store: Store, namespace: str, seed: int) -> None:
