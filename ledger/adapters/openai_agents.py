@@ -34,7 +34,7 @@ T = TypeVar("T")
 Work = Callable[[MemoryLedger], Awaitable[T]]
 
 #: Whose session it is: a name, or what finds it for a run, which is None outside of runs.
-View = Literal["transcript", "context"]
+ItemsView = Literal["transcript", "context"]
 UserOfRun = str | Callable[[RunContextWrapper[Any] | None], str | None] | None
 
 _clock: Final = SystemClock()
@@ -58,7 +58,7 @@ class MemoryLedgerSession(StoredConversation):
         ledger: MemoryLedger | None = None,
         session_settings: "SessionSettings | dict[str, Any] | None" = None,
         config: Mapping[str, Any] | None = None,
-        view: View = "transcript",
+        view: ItemsView = "transcript",
         **opening: Any,
     ) -> None:
         """Remember what to open at the first use; other arguments are those of `MemoryLedger.open`.
@@ -71,7 +71,7 @@ class MemoryLedgerSession(StoredConversation):
             InvalidInput: a ledger was given with what would open another; the id is no
                 text; the config or the view is none.
         """
-        if view not in get_args(View):
+        if view not in get_args(ItemsView):
             raise InvalidInput("bad_value", "must be transcript or context", field="view")
         self._view = view
         if isinstance(session_id, int):  # which the SDK's own store takes, too

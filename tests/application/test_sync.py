@@ -55,8 +55,8 @@ def test_both_have_the_same_methods_with_the_same_signatures() -> None:
         assert inspect.signature(method).parameters == opening
 
 
-def test_long_term_memory_has_the_same_methods_but_those_of_a_service_and_a_worker() -> None:
-    assert differences(LongTermMemory, SyncLongTermMemory) == ["over", "writes_for_promotion"]
+def test_long_term_memory_has_the_same_methods_but_those_of_a_service_a_worker_and_the_past() -> None:
+    assert differences(LongTermMemory, SyncLongTermMemory) == ["over", "past", "writes_for_promotion"]
 
 
 def test_a_method_that_is_missing_or_differs_is_noticed() -> None:

@@ -13,7 +13,7 @@ import pytest
 from bench import appending, page, report
 from bench.cpu import ClientAndServerCpu, ProcessCpu, pure_python
 from bench.goals import MORE, MUST_SHOW
-from bench.measure import Work, cpu_seconds, latencies, ratio
+from bench.measure import Median, Work, cpu_seconds, latencies, ratio
 from bench.plain import PlainTable
 from bench.rows import Figures, Row
 from bench.setting import Setting, fresh_namespace, ledger_over, plain_session
@@ -22,6 +22,12 @@ from ledger.ports import Appended, AppendRequest, Store, with_events
 from ledger.stores.decorators import EventStoreDecorator
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.databases import Server
+
+
+def test_a_ratio_is_the_median_of_its_rounds_and_has_their_spread__AD_16() -> None:
+    found = ratio({"ours": [1.0, 3.0, 4.0], "other": [2.0, 2.0, 2.0]}, "ours", "other")
+    assert isinstance(found, Median)
+    assert (found, found.low, found.high) == (1.5, 0.5, 2.0)
 
 
 class SlowStore(EventStoreDecorator):

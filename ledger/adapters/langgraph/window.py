@@ -60,7 +60,7 @@ def entries_of(message: BaseMessage, name: str, *, whole: bool = False) -> list[
     return found
 
 
-class WindowChange(NamedTuple):
+class NextWindow(NamedTuple):
     """The *entries* to add to the window, whether it then has *only* them, and the names of the messages in it then.
 
     *said* are the last of these, each with the id of the checkpoint after which a task wrote it. *shown* is None if
@@ -73,16 +73,16 @@ class WindowChange(NamedTuple):
     said: tuple[tuple[str, str], ...] = ()
 
 
-NOTHING_SHOWN: Final = WindowChange([], only=False, shown=[])
+NOTHING_SHOWN: Final = NextWindow([], only=False, shown=[])
 
 
 def window_after(
-    before: WindowChange,
+    before: NextWindow,
     checkpoint_id: str,
     messages: Any,
     names: Sequence[str],
     asked: Sequence[tuple[BaseMessage, str]],
-) -> WindowChange:
+) -> NextWindow:
     """Return the change to the window of a checkpoint with *messages*, whose blobs have these *names*.
 
     It has them, then those that the graph is *asked* with, then what tasks have said since, which is there already, but
@@ -90,7 +90,7 @@ def window_after(
     it has nothing, and *shown* is None.
     """
     if not is_messages(messages) and messages != []:
-        return WindowChange([], only=bool(before.shown), shown=None)
+        return NextWindow([], only=bool(before.shown), shown=None)
     known = set(names)
     pairs = [*zip(messages, names, strict=True), *(pair for pair in asked if pair[1] not in known)]
     own = [name for _, name in pairs]
@@ -99,8 +99,8 @@ def window_after(
         later = [name for _, name in said]
         old = len(before.shown) - len(later)
         if own[:old] + later == before.shown and (old >= len(own) or not later):
-            return WindowChange(all_entries(pairs[old:]), only=False, shown=own + later, said=said)
-    return WindowChange(all_entries(pairs), only=True, shown=own)
+            return NextWindow(all_entries(pairs[old:]), only=False, shown=own + later, said=said)
+    return NextWindow(all_entries(pairs), only=True, shown=own)
 
 
 def to_show(messages: Any, names: Sequence[str]) -> list[tuple[BaseMessage, str]]:

@@ -27,7 +27,7 @@ from ledger.adapters.langgraph.stored import (
     message_digests,
     plain_or_packed,
 )
-from ledger.adapters.langgraph.window import NOTHING_SHOWN, WindowChange, all_entries, to_show, window_after
+from ledger.adapters.langgraph.window import NOTHING_SHOWN, NextWindow, all_entries, to_show, window_after
 from ledger.adapters.names import storable
 from ledger.adapters.opening import repeated
 from ledger.application.reading import partial_state
@@ -104,7 +104,7 @@ class Writes:
                 references[channel] = known
         digests = _digests(references.get(MESSAGES), stored, parent)
         follows = newest is None or checkpoint["id"] >= newest.checkpoint_id
-        window = NOTHING_SHOWN if newest is None else WindowChange([], only=False, shown=newest.shown, said=newest.said)
+        window = NOTHING_SHOWN if newest is None else NextWindow([], only=False, shown=newest.shown, said=newest.said)
         if follows and not namespace and self._is_open:
             messages = values.get(MESSAGES, None if MESSAGES in checkpoint["channel_versions"] else [])
             asked = _input(values.get(_INPUT), references.get(_INPUT), stored)

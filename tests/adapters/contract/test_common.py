@@ -18,7 +18,7 @@ LISTS = [kind for kind in KINDS if kind.name in {"claude_agent", "langchain", "o
 
 
 @each_kind
-def test_an_adapter_of_its_own_ledger_is_used_from_any_loop_and_thread__AD_2(kind: Kind) -> None:
+def test_an_adapter_of_its_own_ledger_is_used_from_any_loop_and_thread__AD_2__LF_9(kind: Kind) -> None:
     shared = InMemoryStore()
     one, two = kind.open(store=shared), kind.open(store=shared)
     asyncio.run(kind.write(one, ["a"]))
