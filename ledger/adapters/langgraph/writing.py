@@ -183,7 +183,7 @@ class Writes:
         checkpoint_id = config["configurable"]["checkpoint_id"]
         stored = Stored(self._serde, self._reads.cache, splits_messages=self._is_open)
         written = [
-            (WRITES_IDX_MAP.get(channel, at), channel, stored.reference(value))
+            [WRITES_IDX_MAP.get(channel, at), channel, stored.reference(value)]
             for at, (channel, value) in enumerate(writes)
         ]
         value = {"task": task_id, "path": task_path, "writes": written}
@@ -213,7 +213,7 @@ class Writes:
         session: str,
         checkpoint_id: str,
         writes: Sequence[tuple[str, Any]],
-        written: Sequence[tuple[int, str, dict[str, Any]]],
+        written: Sequence[Sequence[Any]],
         stored: Stored,
     ) -> list[tuple[BaseMessage, str]]:
         """Return the messages that the window lacks, of what a task wrote after the newest root checkpoint.

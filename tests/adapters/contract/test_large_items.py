@@ -171,7 +171,7 @@ async def test_values_that_are_not_stored_are_missed(large: LargeKind, monkeypat
 
     for module in ("entries", "entries_with_data", "tail"):
         monkeypatch.setattr(f"ledger.application.{module}.keep_once", keeps_nothing)
-    monkeypatch.setattr("ledger.adapters.langgraph.writing.blob_values", lambda blobs: [])
+    monkeypatch.setattr("ledger.adapters.langgraph.writing.blob_values", lambda blobs, besides=(): [])
     store = InMemoryStore()
     try:
         await large.write(large.kind.open(ledger=ledger_over(store)), [image(1)])
