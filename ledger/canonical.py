@@ -2,7 +2,14 @@
 
 import msgspec
 
-_encoder = msgspec.json.Encoder(order="sorted")
+
+def _plain(value: object) -> str:
+    if isinstance(value, str):  # of a class of its own, as LangChain's `message.text` is
+        return str.__str__(value)
+    raise TypeError(f"objects of type {type(value).__name__} are no JSON")
+
+
+_encoder = msgspec.json.Encoder(order="sorted", enc_hook=_plain)
 
 
 def canonical_json(value: object) -> bytes:

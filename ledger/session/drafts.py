@@ -134,7 +134,7 @@ def check_content(content: Any, *, field: str = "content") -> str:
     if len(content) * 4 > CONTENT_BYTES and len(content.encode()) > CONTENT_BYTES:
         message = f"must have at most {CONTENT_BYTES} bytes"
         raise InvalidInput("content_too_large", message, field=field, limit=CONTENT_BYTES)
-    return content
+    return content if type(content) is str else str.__str__(content)
 
 
 def check_filled(text: str, kind: str, *, field: str = "content") -> str:

@@ -121,6 +121,19 @@ def test_a_hostile_entry_is_refused_with_its_field_within_a_second(change: dict,
     assert refused.value.field == (f"entries[57].{field}" if field else "entries[57]")
 
 
+def test_text_of_a_class_of_its_own_is_stored_as_text() -> None:
+    """As LangChain's `message.text` is."""
+
+    class Text(str):
+        """Text with methods of its own."""
+
+    draft = draft_entry(
+        {"kind": "tool_call", "tool_name": "f", "arguments": {"q": [Text("é")]}, "content": Text("f()")}
+    )
+    assert (draft.arguments, draft.content) == ({"q": ["é"]}, "f()")
+    assert {type(draft.arguments["q"][0]), type(draft.content)} == {str}
+
+
 @pytest.mark.parametrize("raw", [None, [], "entry", 5, [("role", "user")]])
 def test_an_entry_is_a_mapping(raw: object) -> None:
     with pytest.raises(InvalidInput) as refused:
