@@ -6,8 +6,9 @@ agent = create_agent(model, tools, middleware=[LedgerMiddleware()])  # was: Summ
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from hashlib import sha256
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Final, NamedTuple, Self, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain_core.messages import AnyMessage, convert_to_messages
@@ -19,11 +20,14 @@ from ledger.adapters.langchain.stored_messages import SDK
 from ledger.adapters.langchain.window import show_only
 from ledger.adapters.langgraph.window import entries_of
 from ledger.adapters.names import SEPARATOR, name_of
-from ledger.adapters.opening import OpenedLedger
+from ledger.adapters.opening import OpenedLedger, repeated
+from ledger.clock import SystemClock
 from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
 from projections.entries import Entry
 from projections.rendering import ShownMessage
+
+_clock: Final = SystemClock()
 
 
 class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -31,9 +35,9 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
 
     The state of the agent keeps all messages. They are also entries of the session ``THREAD#context``, whose config
     says which of them the model sees, and what is summarized. Each call is shown the state of its own run, also while
-    other runs of the thread go on. Given nothing, it opens the embedded server or the
-    database that the environment names; given a URL, that database. Given an open *ledger*, use only asynchronous
-    runs, on the event loop of the ledger.
+    other runs of the thread go on. Given nothing, it opens the embedded server or the database that the environment
+    names; given a URL, that database. Given an open *ledger*, use only asynchronous runs, on the event loop of the
+    ledger.
     """
 
     def __init__(
@@ -77,23 +81,23 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
             InvalidInput: the run has no ``thread_id``.
             Unavailable: the middleware is closed, the database is away, or other runs came first again and again.
         """
-        shown = self._opened.call(self._show, _session(), request.messages)
+        shown = self._opened.call(self._showing(request.messages))
         return handler(request.override(messages=shown))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """See `wrap_model_call`."""
-        shown = await self._opened.run(self._show, _session(), request.messages)
+        shown = await self._opened.run(self._showing(request.messages))
         return await handler(request.override(messages=shown))
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         """Add the messages after the last call of the model."""
-        self._opened.call(self._sync, _session(), state["messages"])
+        self._opened.call(repeated(partial(self._sync, session=_session(), messages=state["messages"])))
 
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         """See `after_agent`."""
-        await self._opened.run(self._sync, _session(), state["messages"])
+        await self._opened.run_once(partial(self._sync, session=_session(), messages=state["messages"]))
 
     def close(self) -> None:
         """End the use of the ledger; later runs raise `Unavailable`."""
@@ -105,12 +109,22 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
     async def __aexit__(self, *raised: object) -> None:
         await self._opened.close()
 
-    async def _show(self, ledger: MemoryLedger, session: str, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    def _showing(self, messages: Sequence[AnyMessage]) -> Callable[[MemoryLedger], Awaitable[list[AnyMessage]]]:
+        """Return what records the context of *messages* and returns it, once however often the connection breaks."""
+        show = partial(self._show, session=_session(), messages=messages, key=_clock.ulid(), versions=[])
+        return repeated(show)
+
+    async def _show(
+        self, ledger: MemoryLedger, session: str, messages: Sequence[AnyMessage], key: str, versions: list[int]
+    ) -> list[AnyMessage]:
         if not messages:
             return []
         version, known = await self._sync(ledger, session, messages)
-        # at the version of that write: a run with another state may have written since
-        context = await ledger.get_context(session, version=version, record=True, user_id=self._user_id)
+        versions.append(version)
+        # at the version of the first such write: a run with another state may have written since
+        context = await ledger.get_context(
+            session, version=versions[0], record=True, user_id=self._user_id, idempotency_key=key
+        )
         return [_message(shown, known) for shown in context.shown_messages]
 
     async def _sync(

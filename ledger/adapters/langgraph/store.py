@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -9,7 +10,7 @@ from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, Op, PutOp, 
 
 from ledger.adapters.langgraph.item_reads import get, namespaces, search
 from ledger.adapters.langgraph.items import USER, item_id, paths_of, records_of, text_id, texts_of
-from ledger.adapters.opening import OpenedInBlocks, OpenedLedger
+from ledger.adapters.opening import OpenedInBlocks, OpenedLedger, repeated
 from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
 
@@ -65,7 +66,7 @@ class LedgerStore(OpenedInBlocks, BaseStore):
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Do what `abatch` does, without an event loop."""
-        return self._opened.call(self._batch, list(ops))
+        return self._opened.call(repeated(partial(self._batch, ops=list(ops))))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Read, then put and delete: all changes are one write.
@@ -74,7 +75,7 @@ class LedgerStore(OpenedInBlocks, BaseStore):
             InvalidInput: a value is not JSON or too large, an option is not supported, or the store is of the past;
                 nothing is written.
         """
-        return await self._opened.run(self._batch, list(ops))
+        return await self._opened.run_once(partial(self._batch, ops=list(ops)))  # equal changes again change nothing
 
     async def aversion(self) -> int:
         """Return the version of the store: how often its records were changed so far."""

@@ -42,7 +42,7 @@ class Watched(LedgerMiddleware):
 class Appending(Watched):
     """The control: it adds what the session lacks at the end, removes the rest, and shows what is there then."""
 
-    async def _show(self, ledger: MemoryLedger, session: str, messages: Sequence[Any]) -> Any:
+    async def _show(self, ledger: MemoryLedger, session: str, messages: Sequence[Any], **once: Any) -> Any:
         _, known = await self._sync(ledger, session, messages)
         context = await ledger.get_context(session, record=True)
         return [module._message(shown, known) for shown in context.shown_messages]
