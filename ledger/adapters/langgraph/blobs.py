@@ -39,11 +39,7 @@ async def read_blobs(ledger: MemoryLedger, session: str, names: Sequence[str]) -
 
     It is one look-up, one more if some are in parts.
     """
-    items = [
-        item_id
-        for name in names  # a message that is nothing but calls has no entry with its own id
-        for item_id in (f"{BLOBS}{SEPARATOR}{name}", entry_id_of(name), entry_id_of(name, 1))
-    ]
+    items = [item_id for name in names for item_id in (f"{BLOBS}{SEPARATOR}{name}", entry_id_of(name))]
     handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
     found: dict[str, Typed] = {}
     split: dict[str, int] = {}

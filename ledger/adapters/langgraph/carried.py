@@ -17,7 +17,7 @@ _MOST_BYTES: Final = 64 * 1024  # beside the text; what has more, such as an ima
 
 
 def entry_id_of(name: str, call: int = 0) -> str:
-    """Return the id of the entry of the message whose blob has this *name*, or of one of its calls, from 1."""
+    """Return the id of the first entry of the message whose blob has this *name*, or of its n-th *call*."""
     return f"{ENTRY}{name}.{call}" if call else f"{ENTRY}{name}"
 
 

@@ -51,7 +51,7 @@ def entries_of(message: BaseMessage, name: str, *, whole: bool = False) -> list[
             "kind": "tool_call",
             "tool_name": _shown(call["name"])[:200] or "tool",
             "arguments": call["args"],
-            "entry_id": entry_id_of(name, at),
+            "entry_id": entry_id_of(name, at if found else 0),  # the first has the bytes, and is found by the name
             "metadata": metadata,
         }
         if call["id"]:

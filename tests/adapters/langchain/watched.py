@@ -73,7 +73,7 @@ class Answering(BaseChatModel):
         return self
 
     def _generate(self, messages: list[BaseMessage], *args: Any, **options: Any) -> ChatResult:
-        last = messages[-1]
+        last = messages[-1] if messages else AIMessage("nothing")  # which a control may show
         said = AIMessage(f"answer to {last.text.split()[0]}")
         if self.asks and last.type == "human":
             question = str(last.text)
