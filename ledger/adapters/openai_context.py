@@ -10,24 +10,24 @@ from projections.entries import Entry
 _REASONING: Final = "reasoning"
 
 
-def items_of(pieces: Sequence[tuple[Sequence[Entry], str]], limit: int | None) -> list[Any]:
+def items_of(pieces: Sequence[tuple[Sequence[Entry], JsonObject]], limit: int | None) -> list[Any]:
     """Return the newest *limit* items of a context, or all, oldest first.
 
-    Each of *pieces* is some entries or, without any, a text that stands for others: it becomes a system message.
-    Results without their call are left out, and so is reasoning without what it led to. A provider takes an answer
-    with its id only after its reasoning, so what an answer in a gap was given as its id is left out too.
+    Each of *pieces* is some entries or, without any, a chat message that stands for others, such as a summary. Results
+    without their call are left out, and so is reasoning without what it led to. A provider takes an answer with its id
+    only after its reasoning, so an answer after a gap goes without its id.
     """
     items = list(_pieces(pieces))
     shown = items if limit is None else items[max(0, len(items) - limit) :]
     return list(_whole([*_adjacent(shown)]))
 
 
-def _pieces(pieces: Iterable[tuple[Sequence[Entry], str]]) -> Iterator[tuple[JsonObject, int]]:
-    """Yield each item with the version of its entry; 0 of a text."""
-    for entries, text in pieces:
+def _pieces(pieces: Iterable[tuple[Sequence[Entry], JsonObject]]) -> Iterator[tuple[JsonObject, int]]:
+    """Yield each item with the version of its entry; 0 of a message without one."""
+    for entries, message in pieces:
         yield from ((item_of(entry), entry.version) for entry in entries)
         if not entries:
-            yield {"role": "system", "content": text}, 0
+            yield message, 0
 
 
 def _adjacent(items: Iterable[tuple[JsonObject, int]]) -> Iterator[JsonObject]:

@@ -23,7 +23,6 @@ from ledger.session.drafts import EntryDraft
 from projections import config as memory_config
 from projections.config import MemoryConfig
 from projections.entries import Entry
-from projections.rendering import ShownMessage
 
 #: Every message stays as it is, and nothing is compacted.
 _CONFIG: Final = memory_config.load({"profile": "none"})
@@ -115,10 +114,10 @@ class StoredConversation:
 
         return read
 
-    def showing(self) -> Callable[[MemoryLedger], Awaitable[list[tuple[list[Entry], str]]]]:
-        """Return what reads the context, oldest first: entries, or a text without any; an unknown session has none."""
+    def showing(self) -> Callable[[MemoryLedger], Awaitable[list[tuple[list[Entry], JsonObject]]]]:
+        """Return what reads the context, oldest first: messages with their entries; an unknown session has none."""
 
-        async def read(ledger: MemoryLedger) -> list[tuple[list[Entry], str]]:
+        async def read(ledger: MemoryLedger) -> list[tuple[list[Entry], JsonObject]]:
             handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
             try:
                 how: Rendering = {"user_id": self._user_id, **self._when}  # type: ignore[typeddict-item]  # its keys are among them
@@ -130,7 +129,7 @@ class StoredConversation:
             whole = await with_large_values(handle, stream, [*context.entries], context.version)
             by_version = {entry.version: entry for entry in whole}
             return [
-                ([by_version[each.version] for each in shown.sources if isinstance(each, Entry)], _text_of(shown))
+                ([by_version[each.version] for each in shown.sources if isinstance(each, Entry)], shown.message)
                 for shown in context.shown_messages
             ]
 
@@ -171,10 +170,6 @@ class StoredConversation:
         twin = copy(self)
         twin._name, twin._when, twin._version = name, when, 0  # noqa: SLF001 - its own
         return twin
-
-
-def _text_of(shown: ShownMessage) -> str:
-    return str(shown.message.get("content") or "")
 
 
 def _original(conversation_id: str) -> JsonObject | None:

@@ -192,7 +192,8 @@ def test_a_session_with_many_branches_stays_fast_and_loses_nothing__IN_3(
 def test_a_refused_branch_leaves_no_fork__IN_13(api: httpx.Client, session: str, shown: Transcript) -> None:
     """Source: adapters IN-13."""
     send(api, span_json(attributes_of_call(session, [HI], [HELLO]), span=1))
-    large = attributes_of_call(session, [HI], [said("assistant", "x" * 1_100_000)])
+    call = {"type": "tool_call", "id": "c", "name": "n" * 1_000, "arguments": {}}
+    large = attributes_of_call(session, [HI], [{"role": "assistant", "parts": [call]}])
     assert send(api, span_json(large, span=2)).json()["partialSuccess"]["rejectedSpans"] == "1"
     assert not shown(f"{session}~2")
     assert api.get(f"/v1/sessions/{session}~2/stats").status_code == 404

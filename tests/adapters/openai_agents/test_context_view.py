@@ -109,7 +109,8 @@ async def test_a_summary_stands_for_what_it_covers_and_nothing_is_lost__AD_6(sto
         for number in range(8):
             await session.add_items(turn(number, 1))
         shown = await session.get_items()
-        assert shown[0]["role"] == "system", "the summary"
+        assert shown[0]["role"] == "user", "the summary, which may tell of what a stranger wrote, is not the system's"
+        assert shown[0]["content"].startswith("[Previous conversation summary]")
         assert len(shown) < len(given)
         assert shown[-6:] == turn(7, 1)
         assert await MemoryLedgerSession("s", ledger=ledger).get_items() == given
