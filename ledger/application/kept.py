@@ -13,6 +13,7 @@ from ledger.application.added_entries import known_entries
 from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import check_when
 from ledger.application.session_start import new_entry, opening_commands, starts_life
+from ledger.application.tail import staying
 from ledger.application.writes import Decision
 from ledger.codec import decode
 from ledger.errors import InvalidInput
@@ -84,15 +85,15 @@ async def keep(
         commands: list[Command] = [*opening_commands(handle, stream, state, chosen)]
         if only_entries and not new_life:
             active = [entry.entry_id for entry in state.window.entries]
-            staying = _staying(active, ids)
-            leaving = [entry_id for entry_id in active if entry_id not in staying]
+            stays = staying(active, ids)
+            leaving = [entry_id for entry_id in active if entry_id not in stays]
             commands += [RemoveEntry(write_id, entry_id) for entry_id in leaving]
             known = {entry_id: found for entry_id, found in known.items() if entry_id not in leaving}
         if drafts:
             tokenizer = ((chosen or handle.services.config) if new_life else state.config).tokenizer
-            stays = known if only_entries else {}
+            as_it_is = known if only_entries else {}
             new = tuple(
-                new_entry(handle, draft, write_id, tokenizer) for draft in drafts if draft.entry_id not in stays
+                new_entry(handle, draft, write_id, tokenizer) for draft in drafts if draft.entry_id not in as_it_is
             )
             commands.append(AddEntries(new, tuple(entry for entry, _ in known.values())))
         commands.append(Keep(tuple(draft.to_event(write_id) for draft in kept)))
@@ -122,20 +123,6 @@ async def keep(
     return KeptBatch(
         session_id=stream.session_id, version=written.version, versions=versions, replayed=written.replayed
     )
-
-
-def _staying(active: Sequence[str], wanted: Sequence[str]) -> set[str]:
-    """Return the *active* ids that may stay, so that the *wanted* are in their order once the others are added."""
-    place = {entry_id: at for at, entry_id in enumerate(active)}
-    staying: set[str] = set()
-    last = -1
-    for entry_id in wanted:
-        at = place.get(entry_id, -1)
-        if at <= last:
-            break
-        staying.add(entry_id)
-        last = at
-    return staying
 
 
 async def get_kept(

@@ -184,3 +184,17 @@ def _some(names: Sequence[str], field: str) -> Sequence[str]:
     if isinstance(names, str) or not isinstance(names, Sequence) or not names:
         raise InvalidInput("wrong_type", "must be a list of at least one id", field=field)
     return names
+
+
+def staying(active: Sequence[str], wanted: Sequence[str]) -> set[str]:
+    """Return the *active* ids that may stay, so that the *wanted* are in their order once the others are added."""
+    place = {entry_id: at for at, entry_id in enumerate(active)}
+    staying: set[str] = set()
+    last = -1
+    for entry_id in wanted:
+        at = place.get(entry_id, -1)
+        if at <= last:
+            break
+        staying.add(entry_id)
+        last = at
+    return staying

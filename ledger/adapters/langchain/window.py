@@ -7,7 +7,7 @@ from ledger.adapters.langchain.stored_messages import SDK
 from ledger.application.entries import answer_to_adding
 from ledger.application.handle import NamespaceHandle
 from ledger.application.session_start import new_entry, opening_commands, starts_life
-from ledger.application.tail import removals
+from ledger.application.tail import removals, staying
 from ledger.application.transcript import read_transcript
 from ledger.ids import Stream
 from ledger.session.commands import AddEntries, ClearSession, Command
@@ -34,19 +34,19 @@ async def show_only(handle: NamespaceHandle, stream: Stream, wanted: Mapping[str
         stored = [] if new_life else await read_transcript(handle, stream, state, last=None)
         write_id = handle.services.clock.ulid()
         order = arranged(stored, wanted)
-        staying = _staying(stored, order)
-        leaving = [entry for entry in stored if entry.entry_id not in staying]
+        stays = staying([entry.entry_id for entry in stored], order)
+        leaving = [entry for entry in stored if entry.entry_id not in stays]
         commands: list[Command] = [*opening_commands(handle, stream, state)]
         if leaving and leaving[0].version <= _last_summarized(state):
             commands.append(ClearSession(write_id))  # a summary tells of what is not in the state, or is elsewhere
-            staying = set()
+            stays = set()
         else:
             commands += removals(state, leaving, write_id)
         known = {entry.entry_id: entry for entry in stored}
         drafts = [
             _again(known[entry_id]) if entry_id in known else draft_entry(wanted[entry_id])
             for entry_id in order
-            if entry_id not in staying
+            if entry_id not in stays
         ]
         tokenizer = (handle.services.config if new_life else state.config).tokenizer
         new = [new_entry(handle, draft, write_id, tokenizer) for draft in drafts]
@@ -67,20 +67,6 @@ def arranged(stored: Sequence[Entry], wanted: Collection[str]) -> list[str]:
         elif (entry.metadata or {}).get("sdk") != SDK:
             others.setdefault(before, []).append(entry.entry_id)
     return [*others[""], *(found for entry_id in wanted for found in (entry_id, *others.get(entry_id, ())))]
-
-
-def _staying(stored: Sequence[Entry], order: Sequence[str]) -> set[str]:
-    """Return the ids of *stored* entries that may stay: once the others are added, all are in *order*."""
-    place = {entry.entry_id: at for at, entry in enumerate(stored)}
-    staying: set[str] = set()
-    last = -1
-    for entry_id in order:
-        at = place.get(entry_id, -1)
-        if at <= last:
-            break
-        staying.add(entry_id)
-        last = at
-    return staying
 
 
 def _again(entry: Entry) -> EntryDraft:
