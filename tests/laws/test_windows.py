@@ -67,9 +67,9 @@ def test_nothing_is_shown_of_an_empty_or_cleared_session__LAW_2(kind: str, data:
 def test_sliding_window_keeps_its_limit_or_shows_only_what_it_must__LAW_6(config: dict, steps: list) -> None:
     session = happened(config, steps)
     window, own = window_of(session.state), session.state.config.window
-    if not budget_of(window, session.state.config).over_budget:
-        assert window.tokens <= own.max_tokens * Fraction(own.compression_threshold)
+    if window.tokens <= own.max_tokens * Fraction(own.compression_threshold):
         return
+    assert budget_of(window, session.state.config).over_budget
     units = [unit for unit in group_units(window.entries) if not unit.open]
     free = [unit for unit in units if not any(is_preserved(entry, own.preserve) for entry in unit.entries)]
     loose = [summary for summary in window.summaries if not is_preserved(summary, own.preserve)]
