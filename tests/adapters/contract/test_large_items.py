@@ -13,6 +13,7 @@ from ledger.limits import CONTENT_BYTES
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
+from ledger.stores.postgres import PostgresStore
 from tests.adapters.contract.large_kinds import LARGE_KINDS, PNG, LargeKind, each_large_kind
 from tests.support.ledgers import ledger_over
 
@@ -51,15 +52,23 @@ async def test_large_items_come_back_equal__LF_5(large: LargeKind, store: Store,
     assert (await ledger.verify()).ok
 
 
-@each_large_kind
-@pytest.mark.parametrize("opened", ["in_memory", pytest.param("postgres_store", marks=[pytest.mark.slow])])
-async def test_ten_large_items_are_one_write__LF_5(
-    large: LargeKind, opened: str, namespace: str, request: pytest.FixtureRequest
-) -> None:
-    store: Store = InMemoryStore() if opened == "in_memory" else request.getfixturevalue(opened)
+async def check_ten(large: LargeKind, store: Store, namespace: str) -> None:
     items = [image(number) for number in range(10)]
     await large.write(large.kind.open(ledger=ledger_over(store, namespace=namespace)), items)
     assert await large.read(large.kind.open(ledger=ledger_over(store, namespace=namespace))) == items
+
+
+@each_large_kind
+async def test_ten_large_items_are_one_write__LF_5(large: LargeKind, namespace: str) -> None:
+    await check_ten(large, InMemoryStore(), namespace)
+
+
+@pytest.mark.slow
+@each_large_kind
+async def test_ten_large_items_are_one_write_on_postgresql__LF_5(
+    large: LargeKind, postgres_store: PostgresStore, namespace: str
+) -> None:
+    await check_ten(large, postgres_store, namespace)
 
 
 @pytest.mark.parametrize("large", OF_ENTRIES, ids=lambda large: large.kind.name)
