@@ -40,8 +40,8 @@ class JsonLimits(msgspec.Struct, frozen=True):
 
 
 BODY: Final = JsonLimits()
-#: A transcript is one large document of small objects; its bytes are bounded by trust N-8.
-TRANSCRIPT: Final = JsonLimits(size=12 * 1024 * 1024, values=2_000_000)
+#: A transcript is one large document of small objects, or a message with images; its bytes are bounded by trust N-8.
+TRANSCRIPT: Final = JsonLimits(size=64 * 1024 * 1024, values=2_000_000)
 
 
 def parse(data: bytes, limits: JsonLimits = BODY) -> Any:

@@ -8,9 +8,9 @@ from ledger.adapters.packing import unpacked
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.base import moment
-from ledger.importers.parts.blocks import beginning
 from ledger.importers.parts.claude_lines import entries_of
 from ledger.importers.parts.damaged import clean
+from ledger.importers.parts.fitting import beginning
 from ledger.importers.parts.steps import HIDDEN
 from ledger.names import is_entry_id
 from ledger.session.drafts import EntryDraft

@@ -17,12 +17,12 @@ from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput, LogCorrupted
 from ledger.events import JsonObject
 from ledger.ids import Stream
-from ledger.importers.parts.blocks import beginning
 from ledger.importers.parts.damaged import clean
-from ledger.limits import BESIDE_BYTES, CONTENT_BYTES
-from ledger.messages.attachments import DATA_URL, SPACE, decoded
+from ledger.importers.parts.fitting import beginning
+from ledger.limits import CONTENT_BYTES
+from ledger.session.attachments import DATA_URL, SPACE, check_beside, decoded, parts_of
 from ledger.session.drafts import EntryDraft, draft_entry
-from ledger.session.kept_drafts import MOST_BYTES, KeptDraft
+from ledger.session.kept_drafts import KeptDraft
 from projections.entries import Entry
 
 _TOO_LARGE: Final = frozenset({"content_too_large", "data_too_large"})
@@ -43,7 +43,7 @@ class LargeValues:
         Raises:
             InvalidInput: ``too_large``: the write would store more than 80 MiB beside its entries.
         """
-        parts = [content[at : at + MOST_BYTES] for at in range(0, len(content), MOST_BYTES)]
+        parts = parts_of(content)
         digests = [sha256(part).hexdigest() for part in parts]
         for digest, part in zip(digests, parts, strict=True):
             if digest not in self._values:
@@ -55,18 +55,6 @@ class LargeValues:
     def drafts(self) -> list[KeptDraft]:
         """Return the values to store in the write of the entries."""
         return [KeptDraft(space=SPACE, key=digest, value=part) for digest, part in self._values.items()]
-
-
-def check_beside(size: int, *, field: str) -> None:
-    """Refuse a write that stores *size* bytes beside its entries if these are too many.
-
-    Raises:
-        InvalidInput: ``too_large``.
-    """
-    if size > BESIDE_BYTES:
-        most = f"must have at most {BESIDE_BYTES // 2**20} MiB of images, files and long texts in one write"
-        message = f"{most}; write fewer items at once, or put a file elsewhere and its address here"
-        raise InvalidInput("too_large", message, field=field, limit=BESIDE_BYTES)
 
 
 def item_draft(sdk: str, item: JsonObject, derived: JsonObject, large: LargeValues, *, field: str = "") -> EntryDraft:

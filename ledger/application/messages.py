@@ -6,10 +6,10 @@ from ledger.application.entries import BATCH_ENTRIES, add_drafts
 from ledger.application.handle import NamespaceHandle
 from ledger.application.kept import get_kept_values
 from ledger.errors import InvalidInput
-from ledger.messages.attachments import SPACE, references
 from ledger.messages.reading import Message, read_messages
 from ledger.results import Added, ConfigLike, Context
 from ledger.search.knowledge import check_usable
+from ledger.session.attachments import SPACE, references
 from ledger.session.drafts import draft_entry
 from ledger.session.kept_drafts import KeptDraft
 from ledger.strict_json import check_integer

@@ -16,8 +16,8 @@ from typing import BinaryIO, Final
 
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.importers.parts.documents import BY_LINE, is_whole
+from ledger.strict_json import TRANSCRIPT
 
-LINE_BYTES: Final = 12 * 1024 * 1024
 RATIO: Final = 200
 _CHUNK: Final = 64 * 1024
 _HEAD: Final = 512  # enough to recognise an archive
@@ -43,7 +43,7 @@ def spooled(name: str) -> Iterator[BinaryIO]:
     """Yield file *name*, unpacked if it is gzip, as a file that can be read more than once.
 
     Raises:
-        ImportRefused: it is an archive, a bomb or broken gzip, or has a line over 12 MiB.
+        ImportRefused: it is an archive, a bomb or broken gzip, or has a line over 64 MiB.
         InvalidInput: it is not a file, or cannot be read.
     """
     with _opened(name) as source, tempfile.TemporaryFile() as file:
@@ -102,8 +102,8 @@ class _Spool:
         """
         self.size += len(chunk)
         end, newline, rest = chunk.partition(b"\n")
-        if self._line + len(end) > LINE_BYTES:
-            message = f"the line must have at most {LINE_BYTES:,} bytes; {BY_LINE}"
+        if self._line + len(end) > TRANSCRIPT.size:
+            message = f"the line must have at most {TRANSCRIPT.size:,} bytes; {BY_LINE}"
             raise ImportRefused("line_too_long", message, line=self._number)
         self._number += len(newline) + rest.count(b"\n")
         self._line = len(rest) - rest.rfind(b"\n") - 1 if newline else self._line + len(end)

@@ -14,9 +14,10 @@ from ledger.canonical import canonical_json
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.parts.documents import Document
-from ledger.importers.parts.steps import HIDDEN, LINE_TYPE, Batch, ConversationStep, WindowChange, batches_of
+from ledger.importers.parts.fitting import fitted_draft
+from ledger.importers.parts.steps import HIDDEN, LINE_TYPE, Attached, Batch, ConversationStep, WindowChange, batches_of
 from ledger.limits import METADATA_BYTES
-from ledger.session.drafts import EntryDraft, draft_entry
+from ledger.session.drafts import EntryDraft
 from ledger.strict_json import TRANSCRIPT, parse
 
 _PUNCTUATION: Final = frozenset("_.:@+=,~-")
@@ -112,12 +113,15 @@ def steps(
             yield message
             continue
         drafts: list[EntryDraft] = []
+        attached: dict[str, bytes] = {}
         for raw in message:
             try:
-                drafts.append(draft_entry(_within_limits(raw, whole), field=f"{name}, message {number}"))
+                drafts.append(fitted_draft(_within_limits(raw, whole), attached, field=f"{name}, message {number}"))
             except InvalidInput as fault:
                 raise ImportRefused(fault.code, str(fault), line=line) from None
             whole = {}
+        if attached:
+            yield Attached(attached)
         if drafts:
             yield tuple(drafts)
 

@@ -11,7 +11,7 @@ from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.base import EMPTY, text_of
 from ledger.importers.parts.response_items import item_entry
-from ledger.messages.attachments import put_back
+from ledger.session.attachments import put_back
 from ledger.session.drafts import draft_entry
 from projections.entries import Entry
 

@@ -8,8 +8,8 @@ from ledger.events import JsonObject
 from ledger.importers.openai_chat import message_entries
 from ledger.importers.parts.blocks import assistant_entries, has_blocks, user_entries
 from ledger.importers.parts.response_items import is_item
-from ledger.messages.attachments import taken_out
 from ledger.messages.beside_text import CONTENT, ITEM, REASONING, THINKING, THINKING_TYPES, item_draft
+from ledger.session.attachments import check_beside, taken_out
 
 #: A message of any of the three shapes, as JSON or as an object of the client (with ``model_dump``).
 Message: TypeAlias = Mapping[str, Any] | Any
@@ -22,7 +22,8 @@ def read_messages(messages: Sequence[Message]) -> tuple[list[JsonObject], dict[s
     there.
 
     Raises:
-        InvalidInput: ``wrong_type`` or ``bad_shape``; *field* says which message.
+        InvalidInput: ``wrong_type`` or ``bad_shape``; *field* says which message. Or ``too_large``: all attachments
+            together have more than 80 MiB.
     """
     entries: list[JsonObject] = []
     names: dict[str, str] = {}
@@ -39,7 +40,9 @@ def read_messages(messages: Sequence[Message]) -> tuple[list[JsonObject], dict[s
     if waiting:
         entries.append(_with(_message("assistant", "[reasoning]"), {REASONING: waiting}))
     attachments: dict[str, bytes] = {}
-    return [{**entry, "data": taken_out(entry.get("data"), attachments)} for entry in entries], attachments
+    without = [{**entry, "data": taken_out(entry.get("data"), attachments)} for entry in entries]
+    check_beside(sum(map(len, attachments.values())), field="messages")
+    return without, attachments
 
 
 def anthropic_entries(message: JsonObject, names: dict[str, str]) -> list[JsonObject]:

@@ -10,11 +10,12 @@ import msgspec
 from ledger.contention import until_uncontended
 from ledger.errors import ImportRefused, SessionExists
 from ledger.event_encoding import append_request
-from ledger.events import EntryAdded, Event, ForkedFrom, ImportedFrom
+from ledger.events import EntryAdded, Event, ForkedFrom, ImportedFrom, KeptSet
 from ledger.ids import Stream
 from ledger.importers import Conversation, ConversationReader, TranscriptFile
 from ledger.importers.base import is_imported
 from ledger.importers.parts.steps import (
+    Attached,
     Batch,
     ConversationStep,
     Rewound,
@@ -26,8 +27,10 @@ from ledger.importers.parts.steps import (
 )
 from ledger.names import named_stream
 from ledger.ports import AppendRequest, Clock, Store
+from ledger.session.attachments import SPACE
 from ledger.session.commands import OpenSession
 from ledger.session.decisions import decide
+from ledger.session.kept_drafts import KeptDraft
 from ledger.session.state import SessionState
 from ledger.states.loading import States
 from ledger.tokenizers import TOKENIZERS, entry_event
@@ -37,6 +40,7 @@ from ledger.transfer.reader import FILE_CHANGED
 from projections.config import MemoryConfig
 
 _ATTEMPTS: Final = 5
+_REQUEST_BYTES: Final = 16 * 1024 * 1024  # of attachments in one request
 _AnyConversation: TypeAlias = Conversation | ConversationReader
 
 
@@ -173,6 +177,7 @@ class _ConversationWrite:
         self._target = target
         self._tally = tally
         self._window = ImportedWindow(SessionState() if target.opening else target.state)
+        self._attached: set[str] = set()
 
     def requests(self, found: _AnyConversation) -> Iterator[AppendRequest]:
         """Yield the appends, a few hundred events each; a fork after what it shares with the session."""
@@ -181,21 +186,22 @@ class _ConversationWrite:
         if first is None:
             return
         stream, version = self._target.stream, self._target.state.version
-        page: list[Event] = list(self._target.opening)
+        page, size = list[Event](self._target.opening), 0
         for step in chain([first], steps):
             if isinstance(step, Stream):
                 if page:
                     yield self._append(page, version)
-                    version, page = version + len(page), []
+                    version, page, size = version + len(page), [], 0
                 origin = ForkedFrom(session_id=stream.session_id, version=version, user_id=stream.user_id)
                 yield append_request(
                     step, self._opening(step, origin), expected_version=None, clock=self._clock, actor=self._actor
                 )
                 continue
             page.append(step)
-            if len(page) == REQUEST_EVENTS:
+            size += len(step.content or b"") if isinstance(step, KeptSet) else 0
+            if len(page) == REQUEST_EVENTS or size > _REQUEST_BYTES:
                 yield self._append(page, version)
-                version, page = version + len(page), []
+                version, page, size = version + len(page), [], 0
         if page:
             yield self._append(page, version)
 
@@ -204,7 +210,7 @@ class _ConversationWrite:
 
     def _events(self, found: _AnyConversation) -> Iterator[Event | Stream]:
         """Yield the new events, and the stream of each fork where it begins."""
-        changes: list[WindowChange] = []
+        changes: list[WindowChange | Attached] = []
         version = self._target.state.version + len(self._target.opening)
         for step in found.steps:
             if not isinstance(step, tuple):
@@ -220,9 +226,13 @@ class _ConversationWrite:
                     yield event
             changes.clear()  # with the batch that is stored already
 
-    def _changed(self, changes: Iterable[WindowChange], write_id: str) -> Iterator[Event | Stream]:
+    def _changed(self, changes: Iterable[WindowChange | Attached], write_id: str) -> Iterator[Event | Stream]:
         for change in changes:
             match change:
+                case Attached(contents=contents):
+                    for digest in sorted(contents.keys() - self._attached):
+                        yield KeptDraft(space=SPACE, key=digest, value=contents[digest]).to_event(write_id)
+                    self._attached |= contents.keys()
                 case Summarized(text=text):
                     counted = TOKENIZERS[self._target.config.tokenizer].count_text(text)
                     yield self._window.summarize(change, write_id, self._clock.ulid(), counted)

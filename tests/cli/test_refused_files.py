@@ -45,7 +45,7 @@ def test_a_file_that_is_not_what_it_should_be_is_refused(talked: Cli, file: File
 
 
 def test_endless_input_is_refused_at_the_limit__I_60(talked: Cli) -> None:
-    endless = b'["' + b"x" * 13 * 1024 * 1024
+    endless = b'["' + b"x" * 65 * 1024 * 1024
     for arguments in (["add", "s", "-"], ["add", "s", "--file", "-"], ["config", "s", "--file", "-"], ["import", "-"]):
         texts = check_one_line(talked.try_(*arguments, input=endless))
         assert "limited to" in texts or "at most" in texts

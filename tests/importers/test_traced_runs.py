@@ -122,12 +122,12 @@ async def test_a_list_that_is_too_large_is_refused_and_says_what_to_do(
 ) -> None:
     """The same runs are taken one on each line."""
     run = json.loads((SAMPLES / "langsmith_texts.jsonl").read_bytes().splitlines()[0])
-    runs = [{**run, "id": f"run-{number}", "tags": ["x" * 1_000_000]} for number in range(13)]
+    runs = [{**run, "id": f"run-{number}", "tags": ["x" * 5_500_000]} for number in range(13)]
     path = tmp_path / "runs.json"
     path.write_text(json.dumps(runs, indent=indent))
     ledger = ledger_over(InMemoryStore())
     with pytest.raises(
-        ImportRefused, match="at most 12,582,912 bytes; write one message, conversation, run,"
+        ImportRefused, match="at most 67,108,864 bytes; write one message, conversation, run,"
     ) as refused:
         await taken_in(ledger, path)
     assert refused.value.code == code

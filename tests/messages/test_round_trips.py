@@ -1,6 +1,7 @@
 """Messages come back as they were given, and in the other two shapes. Source: adapters §8."""
 
-from base64 import b64decode
+from base64 import b64decode, b64encode
+from random import Random
 from typing import Any
 
 import pytest
@@ -97,4 +98,20 @@ async def test_what_is_no_message_is_refused_and_nothing_stored(
     with pytest.raises(InvalidInput) as refused:
         await ledger.add_messages("s", messages)
     assert (refused.value.code, refused.value.field) == (code, field)
+    assert await ledger.list_sessions() == []
+
+
+async def test_a_file_larger_than_a_stored_value_comes_back__LF_5(ledger: MemoryLedger) -> None:
+    data = b64encode(Random(5).randbytes(10_000_000)).decode()
+    message = {"type": "message", "role": "user", "content": [{"type": "input_file", "file_data": data}]}
+    context, attachments = await shown(ledger, [message])
+    assert len(attachments) == 2
+    assert context.as_responses(attachments) == {"input": [message]}
+
+
+async def test_messages_with_too_many_bytes_are_refused_and_nothing_is_stored__LF_5(ledger: MemoryLedger) -> None:
+    data = b64encode(Random(5).randbytes(81 * 1024 * 1024)).decode()
+    message = {"role": "user", "content": [{"type": "input_file", "file_data": data}]}
+    with pytest.raises(InvalidInput, match="messages: must have at most 80 MiB"):
+        await ledger.add_messages("s", [message])
     assert await ledger.list_sessions() == []

@@ -11,11 +11,11 @@ from ledger.adapters.langgraph.carried import carried_by, entry_id_of, name_in
 from ledger.adapters.langgraph.keys import BLOBS
 from ledger.adapters.langgraph.seen import Typed
 from ledger.adapters.langgraph.stored import blob_bytes, typed_of
-from ledger.adapters.large_items import check_beside
 from ledger.application.kept import read_items_of_life
 from ledger.events import EntryAdded, KeptSet
 from ledger.events.kept import SEPARATOR
 from ledger.memory import MemoryLedger
+from ledger.session.attachments import check_beside
 from ledger.session.kept_drafts import MOST_BYTES
 
 _PARTS: Final = "parts"

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from ledger.adapters.langgraph.carried import entry_id_of
 from ledger.adapters.langgraph.stored import is_messages
 from ledger.errors import InvalidInput
-from ledger.importers.parts.blocks import beginning
+from ledger.importers.parts.fitting import beginning
 from ledger.session.drafts import draft_entry
 
 _ROLES: Final = {"human": "user", "ai": "assistant", "system": "system", "developer": "system"}

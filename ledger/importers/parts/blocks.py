@@ -6,10 +6,10 @@ from typing import Any, Final
 from ledger.canonical import canonical_json
 from ledger.events import JsonObject
 from ledger.importers.base import EMPTY, text_of, with_leftovers
+from ledger.importers.parts.fitting import fitted
 from ledger.importers.parts.steps import hidden
 from ledger.limits import CONTENT_BYTES
 
-_BEGINNING: Final = CONTENT_BYTES // 8  # characters of a text that is too long to be content
 #: Types of blocks that no other shape of messages has.
 _OWN: Final = frozenset(
     {"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document", "search_result"}
@@ -131,22 +131,6 @@ def _result(block: JsonObject, tools: dict[str, str]) -> JsonObject:
             "data": data or None,
         }
     )
-
-
-def fitted(entry: JsonObject) -> JsonObject:
-    """Return *entry* with the beginning of a text that is too long, and the whole in its data."""
-    text = entry["content"]
-    shown = beginning(text)
-    if shown is text:
-        return entry
-    return {**entry, "content": shown, "data": {**(entry.get("data") or {}), "text": text}}
-
-
-def beginning(text: str) -> str:
-    """Return *text*; of one over 1 MiB the first 131,072 characters, and how many more there are."""
-    if len(text) * 4 <= CONTENT_BYTES or len(text.encode()) <= CONTENT_BYTES:
-        return text
-    return f"{text[:_BEGINNING]}… ({len(text) - _BEGINNING} more characters)"
 
 
 def is_result(block: Any) -> bool:

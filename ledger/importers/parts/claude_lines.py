@@ -4,7 +4,8 @@ from typing import Final
 
 from ledger.events import JsonObject
 from ledger.importers.base import moment, with_leftovers
-from ledger.importers.parts.blocks import assistant_entries, fitted, is_result, user_entries
+from ledger.importers.parts.blocks import assistant_entries, is_result, user_entries
+from ledger.importers.parts.fitting import fitted
 from ledger.importers.parts.steps import hidden
 from ledger.names import is_entry_id
 

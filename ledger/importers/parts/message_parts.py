@@ -8,8 +8,8 @@ import msgspec
 from ledger.canonical import canonical_json
 from ledger.events import JsonObject
 from ledger.importers.base import EMPTY, arguments_of
-from ledger.importers.parts.blocks import fitted
 from ledger.importers.parts.damaged import ORIGINAL
+from ledger.importers.parts.fitting import fitted
 
 _ROLES: Final = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system", "function": "tool"}
 _KNOWN_ROLES: Final = frozenset({"user", "assistant", "system", "tool"})

@@ -13,8 +13,8 @@ from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.base import arguments_of, session_name
-from ledger.importers.parts.blocks import fitted
 from ledger.importers.parts.damaged import ORIGINAL, clean, parsed
+from ledger.importers.parts.fitting import fitted
 from ledger.importers.parts.message_parts import PartEntry, entries_of_messages, shown_as_text
 from ledger.importers.parts.otlp_records import TelemetryRecord
 from ledger.importers.parts.prefix import chained_ids

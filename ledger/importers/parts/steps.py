@@ -4,7 +4,7 @@ A change of the window is stored together with the batch that comes after it, so
 batch. An importer yields a change only directly before a batch.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 import msgspec
@@ -28,6 +28,12 @@ class Summarized(msgspec.Struct, frozen=True):
     text: str
 
 
+class Attached(msgspec.Struct, frozen=True):
+    """Long texts and bytes that the entries of the next batch refer to, by digest."""
+
+    contents: Mapping[str, bytes]
+
+
 class Rewound(msgspec.Struct, frozen=True):
     """The entries *removed* left the window, oldest first; a fork called *branch* goes on from before that.
 
@@ -39,7 +45,7 @@ class Rewound(msgspec.Struct, frozen=True):
 
 
 WindowChange: TypeAlias = Summarized | Rewound
-ConversationStep: TypeAlias = Batch | WindowChange
+ConversationStep: TypeAlias = Batch | WindowChange | Attached
 
 
 def batches_of(steps: Iterable[ConversationStep]) -> Iterator[Batch]:

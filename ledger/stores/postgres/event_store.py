@@ -18,6 +18,7 @@ from ledger.stores.postgres.event_reader import EventReader
 from ledger.stores.postgres.faults import translated
 
 CALL_EVENTS: Final = 1_000  # events per call of a longer atomic append (trust E-12)
+_CALL_BYTES: Final = 32 * 1024 * 1024
 CONTENTION_RETRIES: Final = 3  # trust R-7
 _PAUSE_S: Final = 0.05
 
@@ -138,16 +139,17 @@ def _calls(requests: Iterable[AppendRequest]) -> Iterator[list[AppendRequest]]:
     A fork starts a new call, because its parent must be written before it.
     """
     call: list[AppendRequest] = []
-    size = 0
+    events = size = 0
     for request in requests:
-        events = sum(len(write.events) for write in request.writes)
-        if not events:
+        added = [event for write in request.writes for event in write.events]
+        if not added:
             continue
         forks = any(write.forked_from for write in request.writes)
-        if call and (forks or size + events > CALL_EVENTS):
+        more = sum(len(event.payload) for event in added)
+        if call and (forks or events + len(added) > CALL_EVENTS or size + more > _CALL_BYTES):
             yield call
-            call, size = [], 0
+            call, events, size = [], 0, 0
         call.append(request)
-        size += events
+        events, size = events + len(added), size + more
     if call:
         yield call

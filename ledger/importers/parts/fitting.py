@@ -1,0 +1,62 @@
+"""What is too large for an entry: shown by its beginning, and whole in its data or beside it. Source: adapters IN-1."""
+
+from typing import Any, Final
+
+from ledger.canonical import canonical_json
+from ledger.errors import InvalidInput
+from ledger.events import JsonObject
+from ledger.limits import CONTENT_BYTES
+from ledger.session.attachments import long_texts_taken_out
+from ledger.session.drafts import EntryDraft, draft_entry
+
+_BEGINNING: Final = CONTENT_BYTES // 8  # characters of a text that is too long to be content
+
+
+def beginning(text: str) -> str:
+    """Return *text*; of one over 1 MiB the first 131,072 characters, and how many more there are."""
+    if len(text) * 4 <= CONTENT_BYTES or len(text.encode()) <= CONTENT_BYTES:
+        return text
+    return f"{text[:_BEGINNING]}… ({len(text) - _BEGINNING} more characters)"
+
+
+def fitted(entry: JsonObject) -> JsonObject:
+    """Return *entry* with the beginning of a text that is too long, and the whole in its data."""
+    text = entry["content"]
+    shown = beginning(text)
+    if shown is text:
+        return entry
+    return {**entry, "content": shown, "data": {**(entry.get("data") or {}), "text": text}}
+
+
+def fitted_draft(entry: JsonObject, attached: dict[str, bytes], *, field: str) -> EntryDraft:
+    """Return the draft of a raw *entry* of any size; what the data has no room for goes into *attached*, by digest.
+
+    Raises:
+        InvalidInput: it breaks another rule of entries.
+    """
+    try:
+        return draft_entry(entry, field=field)
+    except InvalidInput as fault:
+        if fault.code not in {"content_too_large", "data_too_large"}:
+            raise
+    content, arguments, data = entry.get("content"), entry.get("arguments"), entry.get("data") or {}
+    if isinstance(content, str):
+        entry = fitted(entry)
+    elif entry.get("kind") == "tool_call":
+        entry = {**entry, "content": f"{entry['tool_name']}(…)"}
+    if len(canonical_json(arguments)) > CONTENT_BYTES:
+        entry = {**entry, "arguments": _shortened(arguments), "data": {"arguments": arguments, **data}}
+    try:
+        return draft_entry(entry, field=field)
+    except InvalidInput as fault:
+        if fault.code != "data_too_large":
+            raise
+    return draft_entry({**entry, "data": long_texts_taken_out(entry["data"], attached)}, field=field)
+
+
+def _shortened(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _shortened(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_shortened(item) for item in value]
+    return beginning(value) if isinstance(value, str) else value
