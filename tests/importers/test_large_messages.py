@@ -19,7 +19,9 @@ from tests.support.ledgers import ledger_over
 _BYTES = Random(14).randbytes(5_000_000)
 PICTURE = b64encode(_BYTES).decode()
 BOOK = b64encode(_BYTES * 2).decode()
-TEXT = "Many words, and Ü. " * 400_000
+#: More than the data of an entry has room for, and more than its content has.
+BOOK_TEXT = "Many words, and Ü. " * 400_000
+TEXT = "Many words, and Ü. " * 80_000
 SESSION = "5d0c2c1e-8a51-4b0e-9d53-0f6f1f4f7a10"
 
 Line = dict[str, Any]
@@ -38,7 +40,7 @@ def _codex(kind: str, payload: Line) -> Line:
 _SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
 _RESULT = {"type": "tool_result", "tool_use_id": "t-1", "content": [{"type": "image", "source": _SOURCE}]}
 _READ = {"type": "tool_use", "id": "t-1", "name": "Read", "input": {"file_path": "a.png"}}
-_WRITE = {"type": "tool_use", "id": "t-2", "name": "Write", "input": {"file_path": "a.txt", "content": TEXT}}
+_WRITE = {"type": "tool_use", "id": "t-2", "name": "Write", "input": {"file_path": "a.txt", "content": BOOK_TEXT}}
 _CLAUDE = [
     _claude("user", "Look at a.png", "u-1", None),
     _claude("assistant", [_READ], "u-2", "u-1"),
@@ -73,13 +75,13 @@ _GEMINI = [
 ]
 _ANTHROPIC = [
     {"role": "user", "content": [{"type": "text", "text": "Look"}, {"type": "image", "source": _SOURCE}]},
-    {"role": "assistant", "content": [{"type": "text", "text": TEXT}, _WRITE]},
+    {"role": "assistant", "content": [{"type": "text", "text": TEXT}]},
 ]
 _RESPONSES = [
     {"type": "message", "role": "user", "content": [{"type": "input_file", "file_data": BOOK, "filename": "a.pdf"}]},
     {"type": "function_call_output", "call_id": "c-1", "output": TEXT},
 ]
-_SHAREGPT = [{"conversations": [{"from": "human", "value": TEXT}, {"from": "gpt", "value": "I see."}]}]
+_SHAREGPT = [{"conversations": [{"from": "human", "value": BOOK_TEXT}, {"from": "gpt", "value": "I see."}]}]
 
 
 def _span(at: int, messages: list[Any]) -> Line:
@@ -101,13 +103,13 @@ _OTLP = [_span(1, [_BLOB]), _span(2, [_BLOB, _SAID])]
 
 #: Lines of each format, and the texts in them that must come back.
 FILES: dict[str, tuple[list[Line], list[str]]] = {
-    "claude-code": (_CLAUDE, [PICTURE, TEXT]),
+    "claude-code": (_CLAUDE, [PICTURE, BOOK_TEXT]),
     "openai-chat": (_CHAT, [PICTURE, TEXT]),
     "codex": (_CODEX, [PICTURE, TEXT]),
     "gemini-cli": (_GEMINI, [PICTURE, TEXT]),
     "anthropic-messages": (_ANTHROPIC, [PICTURE, TEXT]),
     "openai-responses": (_RESPONSES, [BOOK, TEXT]),
-    "sharegpt": (_SHAREGPT, [TEXT]),
+    "sharegpt": (_SHAREGPT, [BOOK_TEXT]),
     "otlp": (_OTLP, [PICTURE, TEXT]),
 }
 each_format = pytest.mark.parametrize("format_", FILES)

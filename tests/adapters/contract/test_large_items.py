@@ -149,7 +149,7 @@ async def test_more_than_one_write_may_have_is_refused_whole__LF_5(
     adapter = large.kind.open(ledger=ledger)
     await large.write(adapter, ["a"])
     before = [event.payload for event in await events_of(large, ledger)]
-    monkeypatch.setattr("ledger.adapters.large_items.BESIDE_BYTES", 6 * MIB)
+    monkeypatch.setattr("ledger.session.attachments.BESIDE_BYTES", 6 * MIB)
     with pytest.raises(InvalidInput, match=r"must have at most 6 MiB .* write fewer items") as refused:
         await large.write(adapter, [image(1), image(2)])
     assert refused.value.code == "too_large"

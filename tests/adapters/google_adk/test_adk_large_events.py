@@ -56,7 +56,7 @@ async def test_large_events_come_back_equal_now_in_the_past_and_in_a_fork__LF_5(
 
 
 async def test_an_event_over_the_limit_of_a_write_is_refused__LF_5(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledger.adapters.large_items.BESIDE_BYTES", CONTENT_BYTES)
+    monkeypatch.setattr("ledger.session.attachments.BESIDE_BYTES", CONTENT_BYTES)
     service = LedgerSessionService(ledger=ledger_over(InMemoryStore()))
     session = await service.create_session(**S)
     with pytest.raises(InvalidInput, match=r"event: must have at most 1 MiB .* write fewer items"):

@@ -262,7 +262,7 @@ def test_a_session_of_its_own_ledger_is_used_from_any_loop__AD_2(store: Store, n
 
 
 def test_items_over_the_limit_of_a_write_are_refused_by_their_place__LF_5(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledger.adapters.large_items.BESIDE_BYTES", 2 * CONTENT_BYTES)
+    monkeypatch.setattr("ledger.session.attachments.BESIDE_BYTES", 2 * CONTENT_BYTES)
     items = [{"role": "user", "content": f"{number} " + "y" * CONTENT_BYTES} for number in range(2)]
     with pytest.raises(InvalidInput, match=r"items\[1\]: must have at most 2 MiB .* fewer items"):
         drafts_of(items, LargeValues())

@@ -87,7 +87,7 @@ async def test_a_run_that_is_left_keeps_the_answer(history: LedgerHistory, model
 async def test_a_prompt_over_the_limit_is_refused_before_the_model_is_asked(
     history: LedgerHistory, model: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ledger.adapters.large_items.BESIDE_BYTES", CONTENT_BYTES)
+    monkeypatch.setattr("ledger.session.attachments.BESIDE_BYTES", CONTENT_BYTES)
     with pytest.raises(InvalidInput, match=r"messages\[0\]") as refused:
         await weather_agent(model.url, history).run("x " * CONTENT_BYTES, conversation_id="t")
     assert "not in the ledger" in str(refused.value.__notes__)

@@ -177,6 +177,6 @@ async def test_a_paused_answer_gives_way_to_the_whole_one__PY_1(store: Store, na
 
 
 def test_parts_over_the_limit_of_a_write_are_refused_by_their_place__LF_5(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledger.adapters.large_items.BESIDE_BYTES", CONTENT_BYTES)
+    monkeypatch.setattr("ledger.session.attachments.BESIDE_BYTES", CONTENT_BYTES)
     with pytest.raises(InvalidInput, match=r"messages\[1\]\.parts\[0\]: must have at most 1 MiB"):
         drafts([HARD[0], ModelRequest(parts=[UserPromptPart("y " * CONTENT_BYTES)])])
