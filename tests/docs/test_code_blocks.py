@@ -88,9 +88,10 @@ def test_the_code_blocks_of_a_page_run_one_after_the_other(page: Path, reader: P
 
 
 @pytest.mark.timeout(900)
-def test_the_code_blocks_of_adapters_run_on_one_database_and_again(reader: Path, command: Path) -> None:
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_the_code_blocks_of_adapters_run_on_one_database_and_again(times: int, reader: Path, command: Path) -> None:
     """Readers try several of them, and each more than once."""
-    for _ in range(2):
+    for _ in range(times):
         for page in _ADAPTERS:
             check_blocks(page, reader, command)
 

@@ -10,6 +10,7 @@ import pytest
 
 from ledger.errors import ImportRefused
 from ledger.importers import Document, documents, read
+from tests.support.examples import some
 from tests.support.importer_samples import CASES, IDS, Case
 
 JUNK = (None, 5, 1.5, True, "x", "", [], {}, [5], [[]], ["x"], {"a": {}}, [{"role": "user"}])
@@ -39,18 +40,23 @@ def parent(value: Any, path: Path) -> Any:
 
 
 def mutants(found: list[Document]) -> Iterator[tuple[list[Document], int, str]]:
-    """Yield changed documents, the line of the change, and its description."""
-    for number, document in enumerate(found):
-        for path in paths(document.value):
-            for junk in (*JUNK, "removed"):
-                changed = copy.deepcopy(document.value)
-                holder = parent(changed, path)
-                if junk == "removed":
-                    del holder[path[-1]]
-                else:
-                    holder[path[-1]] = copy.deepcopy(junk)
-                mutant = [*found[:number], Document(document.line, changed), *found[number + 1 :]]
-                yield mutant, document.line, f"{path} is {junk!r}"
+    """Yield changed documents, the line of the change, and its description: some hundreds, or all."""
+    changes = [
+        (number, path, junk)
+        for number, document in enumerate(found)
+        for path in paths(document.value)
+        for junk in (*JUNK, "removed")
+    ]
+    for number, path, junk in some(changes):
+        document = found[number]
+        changed = copy.deepcopy(document.value)
+        holder = parent(changed, path)
+        if junk == "removed":
+            del holder[path[-1]]
+        else:
+            holder[path[-1]] = copy.deepcopy(junk)
+        mutant = [*found[:number], Document(document.line, changed), *found[number + 1 :]]
+        yield mutant, document.line, f"{path} is {junk!r}"
 
 
 def numbered(case: Case) -> list[Document]:

@@ -41,6 +41,7 @@ def test_the_tests_of_the_sdk_pass_with_our_store(source: Path) -> None:
     assert counts["passed"] > 150, printed
 
 
+@pytest.mark.slow
 @pytest.mark.processes
 def test_the_tests_of_the_sdk_reject_a_store_that_loses_lines(source: Path) -> None:
     """The control of the test above."""

@@ -33,6 +33,7 @@ def test_the_tests_of_the_sdk_pass_with_our_history__LC_1(source: Path) -> None:
     assert counts["passed"] > 25, printed
 
 
+@pytest.mark.slow
 @pytest.mark.processes
 def test_the_tests_of_the_sdk_reject_a_history_that_loses_messages(source: Path) -> None:
     """The control."""

@@ -36,6 +36,7 @@ def test_the_tests_of_the_sdk_pass_with_our_saver__LG_14(sources: tuple[Path, Pa
     assert counts["passed"] > 60, printed
 
 
+@pytest.mark.slow
 @pytest.mark.postgres
 @pytest.mark.processes
 def test_the_tests_of_the_sdk_reject_a_saver_that_loses_writes(sources: tuple[Path, Path], url: str) -> None:

@@ -33,6 +33,7 @@ def test_the_tests_of_the_sdk_pass_with_our_store__LG_15(source: Path) -> None:
     assert counts["passed"] > 30, printed
 
 
+@pytest.mark.slow
 @pytest.mark.processes
 def test_the_tests_of_the_sdk_reject_a_store_that_loses_items(source: Path) -> None:
     """The control."""

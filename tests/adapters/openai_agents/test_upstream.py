@@ -67,6 +67,7 @@ def test_all_tests_of_the_runner_pass_with_our_session(source: Path) -> None:
     assert counts["passed"] > 500, printed
 
 
+@pytest.mark.slow
 @pytest.mark.processes
 @pytest.mark.timeout(300)
 def test_the_tests_of_the_sdk_reject_a_session_that_loses_items(source: Path) -> None:
