@@ -181,6 +181,26 @@ async def test_a_picture_of_an_import_is_shown_to_the_model() -> None:
     assert len(str(context.messages)) < 500_000, "the model is shown the beginning of a long text"
 
 
+async def test_data_and_arguments_of_many_short_texts_come_back__LF_5() -> None:
+    ledger = ledger_over(InMemoryStore())
+    paths = [f"{'folder/' * 15}module_{number}.py" for number in range(60_000)]
+    call = {"type": "tool_use", "id": "t-1", "name": "Read", "input": {"paths": paths}}
+    found = {"files": {f"dir {number}": paths[number * 300 : (number + 1) * 300] * 2 for number in range(200)}}
+    result = {"type": "tool_result", "tool_use_id": "t-1", "content": "read"}
+    lines = [
+        _claude("user", "Read all", "u-1", None),
+        _claude("assistant", [call], "u-2", "u-1"),
+        _claude("user", [result], "u-3", "u-2", toolUseResult=[found, found, found]),
+    ]
+    await ledger.import_conversations(file_of(lines))
+    data, values = await attached(ledger, SESSION)
+    (_, of_call, of_result) = (put_back(each, values) for each in data)
+    arguments = of_call.get("arguments") or json.loads(of_call["data"])["arguments"]
+    assert arguments == {"paths": paths}
+    assert json.loads(of_result["data"])["toolUseResult"] == [found, found, found]
+    assert (await ledger.import_conversations(file_of(lines))).entries == 0
+
+
 async def test_a_small_message_is_stored_as_before__LF_5() -> None:
     small = "A" * 2_000
     ledger = ledger_over(InMemoryStore())

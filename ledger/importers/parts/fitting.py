@@ -9,6 +9,7 @@ from ledger.limits import CONTENT_BYTES
 from ledger.session.attachments import long_texts_taken_out
 from ledger.session.drafts import EntryDraft, draft_entry
 
+_TOO_LARGE: Final = frozenset({"content_too_large", "data_too_large", "too_many_values"})
 _BEGINNING: Final = CONTENT_BYTES // 8  # characters of a text that is too long to be content
 
 
@@ -37,7 +38,7 @@ def fitted_draft(entry: JsonObject, attached: dict[str, bytes], *, field: str) -
     try:
         return draft_entry(entry, field=field)
     except InvalidInput as fault:
-        if fault.code not in {"content_too_large", "data_too_large"}:
+        if fault.code not in _TOO_LARGE:
             raise
     content, arguments, data = entry.get("content"), entry.get("arguments"), entry.get("data") or {}
     if isinstance(content, str):
@@ -45,13 +46,18 @@ def fitted_draft(entry: JsonObject, attached: dict[str, bytes], *, field: str) -
     elif entry.get("kind") == "tool_call":
         entry = {**entry, "content": f"{entry['tool_name']}(…)"}
     if len(canonical_json(arguments)) > CONTENT_BYTES:
-        entry = {**entry, "arguments": _shortened(arguments), "data": {"arguments": arguments, **data}}
+        shown = _shortened(arguments)
+        fits = len(canonical_json(shown)) <= CONTENT_BYTES
+        entry = {**entry, "arguments": shown if fits else None, "data": {"arguments": arguments, **data}}
     try:
         return draft_entry(entry, field=field)
     except InvalidInput as fault:
-        if fault.code != "data_too_large":
+        if fault.code not in _TOO_LARGE or not entry.get("data"):
             raise
-    return draft_entry({**entry, "data": long_texts_taken_out(entry["data"], attached)}, field=field)
+    rest = long_texts_taken_out(entry["data"], attached)
+    if len(canonical_json(rest)) > _BEGINNING:  # of many short texts
+        rest = {"data": long_texts_taken_out(canonical_json(rest).decode(), attached)}
+    return draft_entry({**entry, "data": rest}, field=field)
 
 
 def _shortened(value: Any) -> Any:
