@@ -77,6 +77,8 @@ class NamespaceHandle:
             check_integer(version, field="version")
         stream = self.stream(session_id, user_id)
         stored = await self.services.store.events.read_stream(stream, until=version)
+        if not stored and version is None:
+            raise SessionNotFound(session_id)  # even if it has begun since
         if not stored or version not in {None, stored[-1].version}:
             raise await self.services.states.absence(stream)
         return [decode(event) for event in stored]

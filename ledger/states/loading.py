@@ -172,6 +172,8 @@ class States(Generic[S]):
             if cached is not None and cached.version == version:
                 return cached
             state, _, _ = await self._load(stream, version)
+        if version is None and not state.version:
+            raise SessionNotFound(stream.session_id)  # even if it has begun since
         if not state.version or version not in {None, state.version}:
             raise await self.absence(stream, moment)
         return state

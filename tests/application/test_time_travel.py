@@ -1,22 +1,27 @@
 """Reading a session as it was, at a version or a moment. Source: trust P-8, R-000-16."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
 from ledger.codec import decode
-from ledger.errors import VersionNotFound
+from ledger.errors import SessionNotFound, VersionNotFound
 from ledger.events import EntryAdded, RecordedEvent
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.session.state import SESSION, end_of_batch
 from ledger.session.views import stats_of, window_of
+from ledger.stores.in_memory import InMemoryStore
 from projections.history import HISTORY
 from projections.projection import Projection
 from projections.rendering import context_text
 from tests.application.conftest import SMALL, contents, talk
+from tests.faults.intercepted_store import InterceptedStore
+from tests.support.ledgers import ledger_over
 
 
 async def a_life(ledger: MemoryLedger) -> list[RecordedEvent]:
@@ -149,3 +154,28 @@ async def test_a_callers_own_fold_runs_over_the_events_up_to_a_version(anywhere:
     words = Projection("words", 1, 0, count)
     await talk(anywhere, 3)
     assert [await anywhere.fold("s", words, version=version) for version in (1, 2, None)] == [0, 2, 6]
+
+
+class BegunMeanwhile(InterceptedStore):
+    """A store in which another process begins the session right after a read has found nothing."""
+
+    def __init__(self, store: InMemoryStore) -> None:
+        super().__init__(store)
+        self._other = ledger_over(store)
+
+    async def intercept(self, name: str, method: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:
+        if name == "head":
+            await self._other.add_user_message("s", "hello")
+        return await method(*args, **options)
+
+
+@pytest.mark.parametrize("read", ["get_state", "get_history"])
+async def test_a_session_that_begins_during_a_read_was_not_there(read: str) -> None:
+    store: Any = BegunMeanwhile(InMemoryStore())
+    with pytest.raises(SessionNotFound):
+        await getattr(ledger_over(store), read)("s")
+
+
+async def test_a_session_that_begins_during_a_read_has_no_statistics() -> None:
+    store: Any = BegunMeanwhile(InMemoryStore())
+    assert (await ledger_over(store).get_stats("s")).total_entries == 0
