@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         finding,
         forks,
         kept,
+        kept_reading,
         lifetime,
         log,
         messages,
@@ -68,6 +69,7 @@ else:
     family = lazy_module("ledger.application.family")
     forks = lazy_module("ledger.application.forks")
     kept = lazy_module("ledger.application.kept")
+    kept_reading = lazy_module("ledger.application.kept_reading")
     lifetime = lazy_module("ledger.application.lifetime")
     log = lazy_module("ledger.application.log")
     messages = lazy_module("ledger.application.messages")
@@ -248,9 +250,9 @@ class MemoryLedger:
     patch_data = operation(lambda: session_data.patch_data)
     set_data = operation(lambda: session_data.set_data)
     keep = operation(lambda: kept.keep)
-    get_kept = operation(lambda: kept.get_kept)
-    get_kept_values = operation(lambda: kept.get_kept_values)
-    list_kept = operation(lambda: kept.list_kept)
+    get_kept = operation(lambda: kept_reading.get_kept)
+    get_kept_values = operation(lambda: kept_reading.get_kept_values)
+    list_kept = operation(lambda: kept_reading.list_kept)
     update_config = operation(lambda: configuration.update_config)
     set_expiry = operation(lambda: lifetime.set_expiry)
     clear_session = operation(lambda: lifetime.clear_session)

@@ -340,10 +340,14 @@ class Popped(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeptBatch(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored batch of kept values: the session's version after it, and the version of each value, in order."""
+    """A stored batch of kept values: the session's version after it, and the version of each value, in order.
+
+    *first_version* is that of its first event, such as an entry of the same write.
+    """
 
     session_id: str
     version: int
+    first_version: int
     versions: tuple[int, ...]
     replayed: bool = False
 

@@ -1,39 +1,29 @@
-"""Values that the ledger keeps beside the window: opaque, by space and key. Source: adapters LF-1.
+"""Store values beside the window: opaque, by space and key. Source: adapters LF-1.
 
-Neither the window nor token counts nor search see them. The store finds them by an index, so that reading one costs the
-same in a session that has thousands.
+Neither the window nor token counts nor search see them.
 """
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Unpack
 
 from ledger.application.added_entries import known_entries
 from ledger.application.handle import NamespaceHandle
-from ledger.application.reading import check_when
 from ledger.application.session_start import new_entry, opening_commands, starts_life
 from ledger.application.tail import staying
 from ledger.application.writes import Decision
-from ledger.codec import decode
 from ledger.errors import InvalidInput
-from ledger.events import KeptRemoved, KeptSet, RecordedEvent, SessionCleared, SessionOpened, StoredEvent
-from ledger.events.kept import SEPARATOR
-from ledger.ids import Stream
-from ledger.names import text_after
-from ledger.results import Guard, KeptBatch, KeptValue, When
+from ledger.events import KeptRemoved, KeptSet
+from ledger.results import Guard, KeptBatch
 from ledger.session.commands import AddEntries, Command, Keep, RemoveEntry
 from ledger.session.drafts import EntryDraft, draft_entry
-from ledger.session.kept_drafts import KeptDraft, check_key, check_space, draft_kept
+from ledger.session.kept_drafts import KeptDraft, draft_kept
 from ledger.session.state import SessionState
 from ledger.strict_json import check_flag, check_integer
 from projections import config as memory_config
-from projections import ranges
 from projections.config import MemoryConfig
 
 MOST_KEPT: Final = 10_000
-#: Less than every character that a key may have.
-_LEAST: Final = "\x01"
 
 
 async def keep(
@@ -121,156 +111,9 @@ async def keep(
     events = zip(written.events, written.receipts, strict=True)
     versions = tuple(receipt.version for event, receipt in events if isinstance(event.payload, KeptSet | KeptRemoved))
     return KeptBatch(
-        session_id=stream.session_id, version=written.version, versions=versions, replayed=written.replayed
+        session_id=stream.session_id,
+        version=written.version,
+        first_version=written.receipts[0].version,
+        versions=versions,
+        replayed=written.replayed,
     )
-
-
-async def get_kept(
-    handle: NamespaceHandle, session_id: str, space: str, key: str, **when: Unpack[When]
-) -> KeptValue | None:
-    """Return the newest value of a key; None if it has none, or it was removed.
-
-    Raises:
-        SessionNotFound, VersionNotFound: the session has no such version.
-        InvalidInput: ``bad_space``, ``bad_key``, or as `get_state` does.
-    """
-    item_id = f"{check_space(space)}{SEPARATOR}{check_key(key)}"
-    found = await _find(handle, session_id, when, item_id, item_id + _LEAST)
-    return found[0] if found else None
-
-
-async def get_kept_values(
-    handle: NamespaceHandle, session_id: str, space: str, keys: Sequence[str], **when: Unpack[When]
-) -> dict[str, KeptValue]:
-    """Return the newest value of each of *keys* that has one, by key. Raises as `get_kept` does."""
-    begin = f"{check_space(space)}{SEPARATOR}"
-    items = {f"{begin}{check_key(key)}" for key in keys}
-    stored = await read_items_of_life(handle, session_id, items, -1, when)
-    return {
-        event.payload.key: KeptValue.of(event, event.payload) for event in stored if isinstance(event.payload, KeptSet)
-    }
-
-
-async def read_items_of_life(
-    handle: NamespaceHandle, session_id: str, item_ids: Collection[str], place: int, when: When
-) -> list[RecordedEvent]:
-    """Return one event about each item that the life of the session has: at *place* 0 the oldest, at -1 the newest."""
-    version, moment = check_when(when)
-    stream, events = handle.stream(session_id, when.get("user_id")), handle.services.store.events
-    until = await _until(handle, stream, version, moment)
-    after = await _start_of_life(handle, stream, until)
-    if after is None or not item_ids:
-        return []
-    known = await events.find_items(stream, sorted(item_ids))
-    seen = [[at for at in versions if after < at and (until is None or at <= until)] for versions in known.values()]
-    chosen = ranges.ranges_of(sorted(versions[place] for versions in seen if versions))
-    return [decode(event) for event in await events.read_versions(stream, chosen)]
-
-
-async def list_kept(
-    handle: NamespaceHandle,
-    session_id: str,
-    space: str,
-    *,
-    prefix: str = "",
-    after: str | None = None,
-    before: str | None = None,
-    greatest_first: bool = False,
-    limit: int = 100,
-    every: bool = False,
-    **when: Unpack[When],
-) -> list[KeptValue]:
-    """Return the newest value of each key of a space, in the order of keys by code point.
-
-    Only keys that begin with *prefix*, and are greater than *after* and smaller than *before*; the *greatest_first* is
-    the newest one where keys grow with time. With *every*, all values that each key had since it was last removed,
-    the oldest first. Nothing for an unknown session.
-
-    Raises:
-        SessionNotFound, VersionNotFound: the session has no such version.
-        InvalidInput: ``bad_space``, ``bad_key``, ``bad_limit``, or as `get_state` does.
-    """
-    begin = f"{check_space(space)}{SEPARATOR}"
-    check_integer(limit, field="limit", code="bad_limit", least=1, most=MOST_KEPT)
-    first = begin + check_key(prefix, field="prefix", may_be_empty=True)
-    end = text_after(first)
-    if after is not None:
-        first = max(first, begin + check_key(after, field="after") + _LEAST)
-    if before is not None:
-        end = min(end, begin + check_key(before, field="before"))
-    return await _find(handle, session_id, when, first, end, greatest_first=greatest_first, limit=limit, every=every)
-
-
-async def _find(
-    handle: NamespaceHandle,
-    session_id: str,
-    when: When,
-    first: str,
-    end: str,
-    *,
-    greatest_first: bool = False,
-    limit: int = 1,
-    every: bool = False,
-) -> list[KeptValue]:
-    version, moment = check_when(when)
-    stream, events = handle.stream(session_id, when.get("user_id")), handle.services.store.events
-    until = await _until(handle, stream, version, moment)
-    after = await _start_of_life(handle, stream, until)
-    if after is None:
-        return []
-    found: list[StoredEvent] = []
-    while len(found) < limit:
-        wanted = None if every else limit - len(found)
-        page = await events.read_kept(
-            stream,
-            first=first,
-            end=end,
-            after=after,
-            until=until,
-            greatest_first=greatest_first,
-            limit=wanted,
-            every=every,
-        )
-        found += _since_removed(page) if every else [event for event in page if event.type == KeptSet.type]
-        if wanted is None or len(page) < wanted:
-            break
-        if greatest_first:
-            end = page[-1].item_id or ""
-        else:
-            first = f"{page[-1].item_id}{_LEAST}"
-    values = []
-    for event in map(decode, found[:limit]):
-        assert isinstance(event.payload, KeptSet)
-        values.append(KeptValue.of(event, event.payload))
-    return values
-
-
-async def _until(handle: NamespaceHandle, stream: Stream, version: int | None, moment: datetime | None) -> int | None:
-    events = handle.services.store.events
-    if moment is not None:
-        return await events.version_at(stream, moment)
-    if version is not None:
-        head, _ = await events.head(stream)
-        if version > head or version < 1:
-            raise await handle.services.states.absence(stream)
-    return version
-
-
-async def _start_of_life(handle: NamespaceHandle, stream: Stream, until: int | None) -> int | None:
-    """Return the version at which the life began; None if it has ended, or there is none."""
-    events, states = handle.services.store.events, handle.services.states
-    if until is None and states.folded(stream) is not None:
-        state = await states.newest(stream)
-        return state.began if state.opened else None
-    opened = await events.find_types(stream, [SessionOpened.type, SessionCleared.type], until=until)
-    for event in map(decode, reversed(await events.read_versions(stream, ranges.ranges_of(opened)))):
-        if isinstance(event.payload, SessionCleared) and event.payload.ended:
-            return None
-        if isinstance(event.payload, SessionOpened) and event.payload.forked_from is None:
-            return event.version
-    return None
-
-
-def _since_removed(events: Sequence[StoredEvent]) -> list[StoredEvent]:
-    removed = {event.item_id: event.version for event in events if event.type == KeptRemoved.type}
-    return [event for event in events if event.version > removed.get(event.item_id, 0)]

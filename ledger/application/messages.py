@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ledger.application.entries import BATCH_ENTRIES, add_drafts
 from ledger.application.handle import NamespaceHandle
-from ledger.application.kept import get_kept_values
+from ledger.application.kept_reading import get_kept_values
 from ledger.errors import InvalidInput
 from ledger.messages.reading import Message, read_messages
 from ledger.results import Added, ConfigLike, Context

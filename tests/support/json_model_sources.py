@@ -162,7 +162,7 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
     sessions.ForkedFromShape: ((ForkedFrom,), {}),
     forks.ForkShape: ((results.Forked,), {"replayed": HEADER}),
     kept.KeptShape: ((results.KeptValue,), {"base64": "bytes, which JSON has not"}),
-    kept.KeptBatchShape: ((results.KeptBatch,), {"replayed": HEADER}),
+    kept.KeptBatchShape: ((results.KeptBatch,), {"replayed": HEADER, "first_version": INSIDE}),
     entries.PoppedShape: ((results.Popped,), {"replayed": HEADER}),
     session_data.DataShape: ((results.PatchedData,), {"replayed": HEADER}),
     viewing.TimelineShape: ((entry_fates.Timeline,), {}),

@@ -11,7 +11,7 @@ from ledger.adapters.langgraph.carried import carried_by, entry_id_of, name_in
 from ledger.adapters.langgraph.keys import BLOBS
 from ledger.adapters.langgraph.seen import Typed
 from ledger.adapters.langgraph.stored import blob_bytes, typed_of
-from ledger.application.kept import read_items_of_life
+from ledger.application.kept_reading import read_items_of_life
 from ledger.events import EntryAdded, KeptSet
 from ledger.events.kept import SEPARATOR
 from ledger.memory import MemoryLedger

@@ -4,7 +4,7 @@ So a message is one event, and its text is stored once.
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ledger.adapters.langgraph.seen import Typed
@@ -26,17 +26,18 @@ def name_in(entry_id: str) -> str | None:
     return entry_id.removeprefix(ENTRY).partition(".")[0] if entry_id.startswith(ENTRY) else None
 
 
-def carry(entries: Sequence[dict[str, Any]], blobs: Mapping[str, Typed]) -> set[str]:
-    """Put each of *blobs* that a message of *entries* is into the data of its first entry; return their names.
+def carry(entries: Sequence[dict[str, Any]], find: Callable[[str], Typed | None]) -> set[str]:
+    """Put each message of *entries* whose blob *find* knows into the data of its first entry; return their names.
 
     Also one that is stored already, so that an entry that is added again is equal.
     """
     carried: set[str] = set()
     for entry in entries:
         name = name_in(entry["entry_id"])
-        if name is None or name in carried or name not in blobs:
+        typed = None if name is None or name in carried else find(name)
+        if name is None or typed is None:
             continue
-        kind, content = blobs[name]
+        kind, content = typed
         parts = _beside(content, entry.get("content", "").encode())
         if sum(map(len, parts)) <= _MOST_BYTES:
             entry["data"] = {"sdk": _SDK, "v": _FORMAT, "serde": [kind, *(b64encode(part).decode() for part in parts)]}

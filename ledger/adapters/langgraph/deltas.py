@@ -7,7 +7,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import get_checkpoint_id
 
 from ledger.adapters.langgraph.reading import Reads, names_in
-from ledger.adapters.langgraph.stored import loaded
 from ledger.memory import MemoryLedger
 
 
@@ -27,11 +26,11 @@ async def delta_history(
         open_channels = writes.keys() - seeds.keys()
         written = [each for each in await reads.written(ledger, place) if each[1] in open_channels]
         values = {channel: place.stored["values"].get(channel, (None, None))[1] for channel in open_channels}
-        blobs = await reads.blobs(ledger, thread_id, [*values.values(), *(each[3] for each in written)])
+        fetched = await reads.fetch(ledger, thread_id, [*values.values(), *(each[3] for each in written)])
         for task, channel, _, reference in reversed(written):
-            writes[channel].append((task, channel, loaded(reads.serde, reference, blobs, reads.cache)))
+            writes[channel].append((task, channel, fetched.value(reference)))
         stored = ((channel, reference) for channel, reference in values.items() if reference is not None)
-        seeds |= {channel: loaded(reads.serde, reference, blobs, reads.cache) for channel, reference in stored}
+        seeds |= {channel: fetched.value(reference) for channel, reference in stored}
         parent = place.stored["parent"]
     return {
         channel: {"writes": writes[channel][::-1], **({"seed": seeds[channel]} if channel in seeds else {})}

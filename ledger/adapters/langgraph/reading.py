@@ -1,7 +1,8 @@
 """Reading checkpoints: no fold of the thread, a few look-ups by key. Source: adapters LG-6 … LG-8, LG-10."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -11,6 +12,7 @@ from langgraph.checkpoint.serde.types import TASKS
 from msgspec.structs import replace
 
 from ledger.adapters.langgraph.blobs import read_blobs
+from ledger.adapters.langgraph.fetched import Fetched, wanted
 from ledger.adapters.langgraph.keys import (
     CHECKPOINTS,
     WRITES,
@@ -19,16 +21,14 @@ from ledger.adapters.langgraph.keys import (
     session_of,
     thread_of,
 )
+from ledger.adapters.langgraph.newest import NewestCheckpoint, TaskWrites
+from ledger.adapters.langgraph.recent import RecentWrites
 from ledger.adapters.langgraph.runs import run_of, sessions
-from ledger.adapters.langgraph.seen import BlobCache, Typed
-from ledger.adapters.langgraph.stored import (
-    children,
-    from_plain_or_packed,
-    loaded,
-    wanted,
-)
+from ledger.adapters.langgraph.seen import BlobCache
+from ledger.adapters.langgraph.stored import from_plain_or_packed
 from ledger.adapters.names import stored_key
-from ledger.errors import LogCorrupted
+from ledger.application.kept_reading import list_kept_of_life
+from ledger.application.reading import partial_state
 from ledger.memory import MemoryLedger
 from ledger.results import KeptValue
 
@@ -69,15 +69,38 @@ def names_in(config: RunnableConfig) -> tuple[str, str]:
 class Reads:
     """The reading half of a saver; each method takes the ledger first."""
 
-    def __init__(self, serde: Any, blobs: BlobCache) -> None:
+    def __init__(self, serde: Any, blobs: BlobCache, recent: RecentWrites) -> None:
         self.serde = serde
         self.cache = blobs
+        self._recent = recent
 
     async def get_tuple(self, ledger: MemoryLedger, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that *config* names, or the newest."""
         thread_id, namespace = names_in(config)
-        place = await self.place(ledger, thread_id, namespace, get_checkpoint_id(config))
-        return None if place is None else (await self.tuples(ledger, [place]))[0]
+        session, wanted_id = session_of(thread_id), get_checkpoint_id(config)
+        handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
+        state = await partial_state(handle, session, {})
+        known = self._recent.newest(session, state.version)
+        newest = None if known is None else known.get(namespace)
+        if newest is not None and wanted_id in {None, newest.checkpoint_id}:
+            place = CheckpointPlace(thread_id, namespace, newest.checkpoint_id, newest.stored, newest.version)
+            return await self._tuple(ledger, place, newest.calls)
+        if not state.opened:
+            return None
+        kept = partial(list_kept_of_life, handle, session, state.began)
+        if wanted_id:
+            key = checkpoint_key(namespace, wanted_id)
+            found = [each for each in await kept(CHECKPOINTS, key, limit=1) if each.key == key]
+        else:
+            found = await kept(CHECKPOINTS, beginning(namespace), greatest_first=True, limit=1)
+        if not found:
+            return None
+        place = self._place(session, thread_id, found[0])
+        calls = _calls(await kept(WRITES, beginning(namespace, place.checkpoint_id), every=True))
+        if not wanted_id:
+            learnt = NewestCheckpoint(place.checkpoint_id, place.stored, place.version, calls)
+            self._recent.learn(session, state.version, namespace, learnt)
+        return await self._tuple(ledger, place, calls)
 
     async def place(
         self, ledger: MemoryLedger, thread_id: str, namespace: str, checkpoint_id: str | None
@@ -148,90 +171,66 @@ class Reads:
 
     async def tuples(self, ledger: MemoryLedger, places: Sequence[CheckpointPlace]) -> list[CheckpointTuple]:
         """Return the checkpoints at *places* with their values and writes."""
-        found = []
-        for place in places:
-            written = await self.written(ledger, place)
-            values = {
-                channel: reference
-                for channel, (_, reference) in place.stored["values"].items()
-                if reference is not None
-            }
-            sends = await self.sends(ledger, place)
-            references = [*values.values(), *(each[3] for each in written), *sends]
-            blobs = await self.blobs(ledger, place.thread_id, references)
-            versions = {channel: version for channel, (version, _) in place.stored["values"].items()}
-            checkpoint: Any = {
-                "channel_versions": versions,
-                **from_plain_or_packed(self.serde, place.stored["checkpoint"]),
-            }
-            checkpoint["channel_values"] = {
-                channel: loaded(self.serde, reference, blobs, self.cache) for channel, reference in values.items()
-            }
-            if sends:
-                checkpoint["channel_values"][TASKS] = [loaded(self.serde, each, blobs, self.cache) for each in sends]
-                newest = max(checkpoint["channel_versions"].values(), default=_FIRST_VERSION)
-                checkpoint["channel_versions"] = {**checkpoint["channel_versions"], TASKS: newest}
-            parent = place.stored["parent"]
-            found.append(
-                CheckpointTuple(
-                    config=place.config,
-                    checkpoint=checkpoint,
-                    metadata=from_plain_or_packed(self.serde, place.stored["metadata"]),
-                    parent_config=config_of(place.thread_id, place.namespace, parent) if parent else None,
-                    pending_writes=[
-                        (task, channel, loaded(self.serde, reference, blobs, self.cache))
-                        for task, channel, _, reference in written
-                    ],
-                )
-            )
-        return found
+        return [await self._tuple(ledger, place, await self._calls(ledger, place)) for place in places]
 
-    async def blobs(
-        self, ledger: MemoryLedger, thread_id: str, references: Sequence[Mapping[str, Any] | None]
-    ) -> dict[str, Typed]:
-        """Return all blobs that *references* need, level by level: nodes, then messages.
+    async def _tuple(
+        self, ledger: MemoryLedger, place: CheckpointPlace, calls: Sequence[TaskWrites]
+    ) -> CheckpointTuple:
+        written = _written(calls)
+        stored = place.stored["values"]
+        values = {channel: reference for channel, (_, reference) in stored.items() if reference is not None}
+        sends = await self.sends(ledger, place)
+        references = [*values.values(), *(each[3] for each in written), *sends]
+        fetched = await self.fetch(ledger, place.thread_id, references)
+        versions = {channel: version for channel, (version, _) in stored.items()}
+        checkpoint: Any = {"channel_versions": versions, **from_plain_or_packed(self.serde, place.stored["checkpoint"])}
+        checkpoint["channel_values"] = {channel: fetched.value(reference) for channel, reference in values.items()}
+        if sends:
+            checkpoint["channel_values"][TASKS] = list(map(fetched.value, sends))
+            newest = max(checkpoint["channel_versions"].values(), default=_FIRST_VERSION)
+            checkpoint["channel_versions"] = {**checkpoint["channel_versions"], TASKS: newest}
+        parent = place.stored["parent"]
+        return CheckpointTuple(
+            config=place.config,
+            checkpoint=checkpoint,
+            metadata=from_plain_or_packed(self.serde, place.stored["metadata"]),
+            parent_config=config_of(place.thread_id, place.namespace, parent) if parent else None,
+            pending_writes=[(task, channel, fetched.value(reference)) for task, channel, _, reference in written],
+        )
+
+    async def fetch(
+        self,
+        ledger: MemoryLedger,
+        thread_id: str,
+        references: Sequence[Mapping[str, Any] | None],
+        *,
+        whole: bool = False,
+    ) -> Fetched:
+        """Return what *references* need, level by level: nodes, then messages; all their blobs if it is the *whole*.
 
         Raises:
-            LogCorrupted: one is missing.
+            LogCorrupted: a blob is missing.
         """
-        found: dict[str, Typed] = {}
+        fetched = Fetched(self.serde, self.cache)
         level = wanted(references)
         while level:
-            cached = {digest: self.cache.get(digest) for digest, _ in level if digest not in found}
-            found |= {digest: typed for digest, typed in cached.items() if typed is not None}
-            missing = sorted(cached.keys() - found.keys())
+            missing = sorted(fetched.take(level, whole=whole))
             if missing:
                 stored = await read_blobs(ledger, session_of(thread_id), missing)
-                found |= stored
-                for digest, typed in stored.items():
-                    self.cache.add(digest, typed)
-            following: list[tuple[str, int]] = []
-            for digest, depth in level:
-                blob = found.get(digest)
-                if blob is None:
-                    raise LogCorrupted(f"thread {thread_id} lacks a stored value; run `memory-ledger verify`")
-                if depth:
-                    following += [(child, depth - 1) for child in children(blob)]
-            level = following
-        return found
+                fetched.blobs |= stored
+                for name, typed in stored.items():
+                    self.cache.add(name, typed)
+            level = fetched.below(level)
+        return fetched
+
+    async def _calls(self, ledger: MemoryLedger, place: CheckpointPlace) -> list[TaskWrites]:
+        prefix = beginning(place.namespace, place.checkpoint_id)
+        session = session_of(place.thread_id)
+        return _calls(await ledger.list_kept(session, WRITES, prefix=prefix, limit=_MOST, every=True))
 
     async def written(self, ledger: MemoryLedger, place: CheckpointPlace) -> list[tuple[str, str, int, dict[str, Any]]]:
         """Return (task, channel, index, reference) of the writes after a checkpoint, in the order of their tasks."""
-        calls = await ledger.list_kept(
-            session_of(place.thread_id),
-            WRITES,
-            prefix=beginning(place.namespace, place.checkpoint_id),
-            limit=_MOST,
-            every=True,
-        )
-        written: dict[tuple[str, int], tuple[str, str, dict[str, Any]]] = {}
-        for call in sorted(calls, key=lambda value: value.version):
-            for index, channel, reference in call.value["writes"]:
-                place_of = (call.value["task"], index)
-                if index < 0 or place_of not in written:
-                    written[place_of] = (call.value["path"], channel, reference)
-        ordered = sorted(written.items(), key=lambda item: writes_sort_key(item[1][0], *item[0]))
-        return [(task, channel, index, reference) for (task, index), (_, channel, reference) in ordered]
+        return _written(await self._calls(ledger, place))
 
     async def sends(self, ledger: MemoryLedger, place: CheckpointPlace) -> list[dict[str, Any]]:
         """Return references of what a checkpoint sends to tasks, if it is so old that its parent's writes have that."""
@@ -275,3 +274,18 @@ class Reads:
             stored,
             value.version,
         )
+
+
+def _calls(kept: Iterable[KeptValue]) -> list[TaskWrites]:
+    return [TaskWrites(each.version, each.value) for each in kept]
+
+
+def _written(calls: Iterable[TaskWrites]) -> list[tuple[str, str, int, dict[str, Any]]]:
+    written: dict[tuple[str, int], tuple[str, str, dict[str, Any]]] = {}
+    for call in sorted(calls, key=lambda each: each.version):
+        for index, channel, reference in call.value["writes"]:
+            place_of = (call.value["task"], index)
+            if index < 0 or place_of not in written:
+                written[place_of] = (call.value["path"], channel, reference)
+    ordered = sorted(written.items(), key=lambda item: writes_sort_key(item[1][0], *item[0]))
+    return [(task, channel, index, reference) for (task, index), (_, channel, reference) in ordered]

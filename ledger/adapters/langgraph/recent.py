@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ledger.adapters.langgraph.newest import NewestCheckpoint, NewestCheckpoints
 from ledger.application.session_turns import SessionTurns
 
 _SESSIONS: Final = 1_000
@@ -36,9 +37,10 @@ class _Run(msgspec.Struct):
 
     first: int
     last: int
-    blobs: set[str]
+    newest: NewestCheckpoints
+    blobs: set[str] = set()
     #: The newest checkpoint of each namespace, as far as it was looked for.
-    heads: dict[str, ThreadHead]
+    heads: dict[str, ThreadHead] = {}
 
 
 class RecentWrites:
@@ -47,6 +49,8 @@ class RecentWrites:
     def __init__(self) -> None:
         self._of: OrderedDict[str, _Run] = OrderedDict()
         self._turns = SessionTurns()
+        #: Of sessions that were forgotten: see `NewestCheckpoints.unsure`.
+        self._unsure = ""
 
     @asynccontextmanager
     async def turn(self, session: str, *, together: bool) -> AsyncIterator[None]:
@@ -62,27 +66,45 @@ class RecentWrites:
         self,
         session: str,
         blobs: Iterable[str],
-        versions: Sequence[int],
+        first: int,
+        last: int,
         *,
-        entries: int = 0,
         head: ThreadHead | None = None,
     ) -> None:
-        """Remember *blobs*, stored at *versions* after so many *entries* of the same write.
+        """Remember *blobs*, stored by a write whose events have the versions *first* to *last*.
 
         *head* is the newest checkpoint after it, if nobody else wrote since it was looked for.
         """
         run = self._of.get(session)
-        begins = versions[0] == 2 + entries  # the session, which nobody else can have written to
-        if run is None or versions[0] != run.last + 1 + entries or len(run.blobs) > _BLOBS:
-            run = self._of[session] = _Run(versions[0], 0, set(), {})
-            head = head if begins else None
-        run.last = versions[-1]
+        if run is None or first != run.last + 1 or len(run.blobs) > _BLOBS:
+            run = self._begin(session, first)
+            head = head if first == 1 else None  # nobody else can have written to the session
+        run.last = last
         run.blobs.update(blobs)
         if head is not None:
             run.heads[head.namespace] = head
         self._of.move_to_end(session)
+
+    def _begin(self, session: str, first: int) -> _Run:
+        before = self._of.pop(session, None)
+        unsure = self._unsure if before is None else before.newest.unsure()
+        run = self._of[session] = _Run(first, first, NewestCheckpoints(unsure))
         if len(self._of) > _SESSIONS:
-            self._of.popitem(last=False)
+            self._unsure = max(self._unsure, self._of.popitem(last=False)[1].newest.unsure())
+        return run
+
+    def newest(self, session: str, version: int) -> NewestCheckpoints | None:
+        """Return the newest checkpoints of a session that is at *version*; None if others wrote to it."""
+        run = self._of.get(session)
+        return run.newest if run is not None and run.last == version else None
+
+    def learn(self, session: str, version: int, namespace: str, newest: NewestCheckpoint) -> None:
+        """Remember what was read of a session that was at *version* before, unless it is at a later one by now."""
+        run = self._of.get(session)
+        if run is None or run.last < version:
+            run = self._begin(session, version)
+        if run.last == version:
+            run.newest.learn(namespace, newest)
 
     def beside(self, session: str, version: int) -> Set[str]:
         """Return the blobs that are in the life of the session that *version* is in."""

@@ -77,7 +77,7 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
 
     @property
     def _reads(self) -> Reads:
-        return Reads(self.serde, self._blobs)
+        return Reads(self.serde, self._blobs, self._recent)
 
     @property
     def _writes(self) -> Writes:

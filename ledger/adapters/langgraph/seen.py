@@ -21,10 +21,16 @@ Typed = tuple[str, bytes]
 MessageMark = tuple[tuple[type, ...], bytes]
 
 
-class SeenRun(msgspec.Struct, frozen=True):
-    """The digests and the names of the blobs of some messages in a row, and these blobs."""
+#: Messages to be copied: their classes, and what they hold.
+LoadedMessages = tuple[tuple[type[BaseMessage], ...], bytes]
 
-    named: list[tuple[bytes, str]]
+
+class SeenRun(msgspec.Struct, frozen=True):
+    """Some messages in a row: the digest and the name of their blob, the names of each of theirs, and these blobs."""
+
+    digest: bytes
+    name: str
+    names: list[str]
     blobs: dict[str, Typed]
 
 
@@ -68,7 +74,7 @@ class BlobCache:
     def __init__(self) -> None:
         self._blobs: LastUsed[str, Typed] = LastUsed()
         self._runs: LastUsed[MessageMark, SeenRun] = LastUsed()
-        self._states: LastUsed[str, tuple[type[BaseMessage], bytes]] = LastUsed()
+        self._states: LastUsed[str, LoadedMessages] = LastUsed()
 
     def add(self, name: str, typed: Typed) -> None:
         """Remember a blob; those least recently used are forgotten."""
@@ -87,21 +93,35 @@ class BlobCache:
         return self._runs.get(mark)
 
     def loaded(self, serde: Any, name: str, typed: Typed) -> Any:
-        """Return the message of a blob: a new object each time, for the caller may change it.
-
-        One that was read before is copied from memory, in a third of the time of *serde*.
-        """
-        known = self._states.get(name)
-        if known is not None:
-            kind, state = known
-            message = kind.__new__(kind)
-            message.__setstate__(marshal.loads(state))  # noqa: S302 - this process wrote it
-            return message
+        """Return the message of a blob: a new object each time, for the caller may change it."""
+        states = self.states(name)
+        if states is not None:
+            return copies(states)[0]
         message = serde.loads_typed(typed)
-        if len(typed[1]) <= _MOST_COPIED and isinstance(message, BaseMessage) and mark_of([message]) is not None:
-            state = marshal.dumps(message.__getstate__())
-            self._states.add(name, (type(message), state), len(state))
+        self.learn(name, [message], len(typed[1]))
         return message
+
+    def states(self, name: str) -> LoadedMessages | None:
+        """Return what `copies` makes the messages of a blob of; None if it is not in memory."""
+        return self._states.get(name)
+
+    def learn(self, name: str, messages: Sequence[Any], largest: int) -> None:
+        """Remember what was just loaded of a blob, and nobody changed yet; the *largest* message had so many bytes."""
+        if largest > _MOST_COPIED or not all(isinstance(message, BaseMessage) for message in messages):
+            return
+        if mark_of(messages) is not None:
+            held = marshal.dumps([message.__getstate__() for message in messages])
+            self._states.add(name, (tuple(map(type, messages)), held), len(held))
+
+
+def copies(states: LoadedMessages) -> list[BaseMessage]:
+    """Return new messages that are equal to those remembered, in a fifth of the time of loading them."""
+    messages = []
+    for kind, held in zip(states[0], marshal.loads(states[1]), strict=True):  # noqa: S302 - this process wrote it
+        message = kind.__new__(kind)
+        message.__setstate__(held)
+        messages.append(message)
+    return messages
 
 
 def mark_of(messages: Sequence[BaseMessage]) -> MessageMark | None:

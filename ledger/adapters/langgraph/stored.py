@@ -8,8 +8,7 @@ Source: adapters LG-3, LG-4.
 
 import json
 from base64 import b64decode, b64encode, urlsafe_b64encode
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence, Set
 from hashlib import sha256
 from typing import Any, Final
 
@@ -20,8 +19,8 @@ from ledger.adapters.langgraph.seen import BlobCache, SeenRun, Typed, mark_of
 INLINE_BYTES: Final = 256
 _BRANCHES: Final = 16
 _NODE: Final = "node"
-_NAME_BYTES: Final = 20
-_NAME: Final = 27  # characters
+NAME_BYTES: Final = 20
+NAME: Final = 27  # characters
 
 
 def blob_bytes(typed: Typed) -> bytes:
@@ -42,80 +41,104 @@ class Stored:
         self._serde = serde
         self._seen = seen
         self._splits_messages = splits_messages
-        self.blobs: dict[str, Typed] = {}
+        self._runs: list[SeenRun] = []
+        self._others: dict[str, Typed] = {}
         #: Those of each message or list of messages, by the identity of its reference.
         self.digests: dict[int, list[str]] = {}
+
+    @property
+    def blobs(self) -> dict[str, Typed]:
+        """All blobs by name."""
+        return self.lacking(frozenset())
+
+    def lacking(self, known: Set[str]) -> dict[str, Typed]:
+        """Return the blobs that are not *known* to be stored; what a stored blob names is stored, too."""
+        found = {name: typed for name, typed in self._others.items() if name not in known}
+        for run in self._runs:
+            if run.name not in known:
+                found |= {name: typed for name, typed in run.blobs.items() if name not in known}
+        return found
+
+    def find(self, name: str) -> Typed | None:
+        """Return the blob with that *name*; None if no reference needs it."""
+        found = (blobs[name] for blobs in (self._others, *(run.blobs for run in self._runs)) if name in blobs)
+        return next(found, None)
 
     def reference(self, value: Any) -> dict[str, Any]:
         """Return the reference of a value of a channel."""
         if self._splits_messages and is_messages(value):
-            named = self._named_messages(value)
-            tree = self._tree([digest for digest, _ in named])
-            return self._with_digests({"messages": tree}, [name for _, name in named])
+            return self._list(value)
         if self._splits_messages and isinstance(value, BaseMessage):
-            [(_, name)] = self._run([value])
-            return self._with_digests({"blob": name}, [name])
+            run = self._run([value])
+            return self._with_digests({"blob": run.name}, run.names)
         if self._splits_messages and _has_messages(value):  # such as what a graph is called with
             return {"fields": {key: self.reference(item) for key, item in value.items()}}
         typed: Typed = self._serde.dumps_typed(value)
         if len(typed[1]) <= INLINE_BYTES:
             return {"inline": packed(typed)}
-        return {"blob": _named(self._blob(typed))}
+        return {"blob": named(self._node(typed))}
+
+    def _list(self, messages: Sequence[BaseMessage]) -> dict[str, Any]:
+        """Return the reference of a list of messages.
+
+        Sixteen are looked at together, since a list mostly grows at its end; those at the end one by one.
+        """
+        whole = len(messages) // _BRANCHES * _BRANCHES
+        runs = [self._run(messages[at : at + _BRANCHES]) for at in range(0, whole, _BRANCHES)]
+        rest = [self._run([message]) for message in messages[whole:]]
+        edges = self._edges([run.digest for run in runs]) if runs else []
+        reference = {"messages": [*edges, "".join(run.name for run in rest)]}
+        return self._with_digests(reference, [name for run in (*runs, *rest) for name in run.names])
 
     def _with_digests(self, reference: dict[str, Any], names: list[str]) -> dict[str, Any]:
         self.digests[id(reference)] = names
         return reference
 
-    def _named_messages(self, messages: Sequence[BaseMessage]) -> list[tuple[bytes, str]]:
-        """Return the digest and the name of each message.
+    def _run(self, messages: Sequence[BaseMessage]) -> SeenRun:
+        """Return what is stored of messages, and remember that it is needed."""
+        run = self._seen_run(messages)
+        self._runs.append(run)
+        return run
 
-        Sixteen are looked at together, since a list mostly grows at its end; those at the end one by one.
-        """
-        whole = len(messages) // _BRANCHES * _BRANCHES
-        named: list[tuple[bytes, str]] = []
-        for at in range(0, whole, _BRANCHES):
-            named += self._run(messages[at : at + _BRANCHES])
-        for message in messages[whole:]:
-            named += self._run([message])
-        return named
-
-    def _run(self, messages: Sequence[BaseMessage]) -> list[tuple[bytes, str]]:
-        """Return the digests and names of messages, which are serialized unless some with the same content were."""
+    def _seen_run(self, messages: Sequence[BaseMessage]) -> SeenRun:
+        """Return what is stored of messages, which are serialized unless some with the same content were."""
         mark = mark_of(messages)
         known = None if mark is None else self._seen.run(mark)
         if known is None:
-            if len(messages) > 1:
-                named = [each for message in messages for each in self._run([message])]
-            else:
-                digest = self._blob(self._serde.dumps_typed(messages[0]))
-                named = [(digest, _named(digest))]
-            known = SeenRun(named, {name: self.blobs[name] for _, name in named})
+            known = self._new_run(messages)
             if mark is not None:
                 self._seen.add_run(mark, known)
-        self.blobs |= known.blobs
-        return known.named
+        return known
 
-    def _blob(self, typed: Typed) -> bytes:
-        digest = sha256(blob_bytes(typed)).digest()[:_NAME_BYTES]
-        self.blobs[_named(digest)] = typed
+    def _new_run(self, messages: Sequence[BaseMessage]) -> SeenRun:
+        singles = [self._seen_run([message]) for message in messages] if len(messages) > 1 else []
+        typed = (_NODE, b"".join(run.digest for run in singles)) if singles else self._serde.dumps_typed(messages[0])
+        digest = _digest(typed)
+        name = named(digest)
+        blobs = {own: blob for run in singles for own, blob in run.blobs.items()} | {name: typed}
+        return SeenRun(digest, name, [run.name for run in singles] or [name], blobs)
+
+    def _node(self, typed: Typed) -> bytes:
+        digest = _digest(typed)
+        self._others[named(digest)] = typed
         return digest
 
-    def _tree(self, digests: Sequence[bytes]) -> list[str]:
-        """Return the nodes at the right edge of the tree, the root first; all other nodes are blobs."""
+    def _edges(self, digests: Sequence[bytes]) -> list[str]:
+        """Return the nodes at the right edge of the tree over *digests*, the root first; all other nodes are blobs."""
         edges: list[str] = []
         level = list(digests)
         while True:
             whole = len(level) // _BRANCHES * _BRANCHES
-            edges.append("".join(map(_named, level[whole:])))
+            edges.append("".join(map(named, level[whole:])))
             if not whole:
                 return edges[::-1]
             parts = [level[at : at + _BRANCHES] for at in range(0, whole, _BRANCHES)]
-            level = [self._blob((_NODE, b"".join(part))) for part in parts]
+            level = [self._node((_NODE, b"".join(part))) for part in parts]
 
 
 def is_messages(value: Any) -> bool:
     """Tell whether *value* is a list of messages and nothing else."""
-    return type(value) is list and bool(value) and all(isinstance(item, BaseMessage) for item in value)
+    return type(value) is list and bool(value) and all(issubclass(kind, BaseMessage) for kind in set(map(type, value)))
 
 
 def _has_messages(value: Any) -> bool:
@@ -127,56 +150,13 @@ def _has_messages(value: Any) -> bool:
     )
 
 
-@lru_cache(maxsize=4_096)
-def children(typed: Typed) -> tuple[str, ...]:
-    """Return the digests in a node of a tree."""
-    return tuple(_named(typed[1][at : at + _NAME_BYTES]) for at in range(0, len(typed[1]), _NAME_BYTES))
+def _digest(typed: Typed) -> bytes:
+    return sha256(blob_bytes(typed)).digest()[:NAME_BYTES]
 
 
-def wanted(references: Iterable[Mapping[str, Any] | None]) -> list[tuple[str, int]]:
-    """Return the blobs that *references* name, each with the levels of nodes from it down to messages."""
-    found: list[tuple[str, int]] = []
-    for reference in references:
-        if reference is None:
-            continue
-        if "blob" in reference:
-            found.append((reference["blob"], 0))
-        found += wanted(reference.get("fields", {}).values())
-        edges = reference.get("messages", ())
-        for depth, edge in enumerate(reversed(edges)):
-            found += [(digest, depth) for digest in _split(edge)]
-    return found
-
-
-def loaded(serde: Any, reference: Mapping[str, Any], blobs: Mapping[str, Typed], seen: BlobCache) -> Any:
-    """Return the value of a reference."""
-    if "fields" in reference:
-        return {key: loaded(serde, item, blobs, seen) for key, item in reference["fields"].items()}
-    if "messages" in reference:
-        return [seen.loaded(serde, name, blobs[name]) for name in message_digests(reference, blobs)]
-    typed = blobs[reference["blob"]] if "blob" in reference else unpacked(reference["inline"])
-    return serde.loads_typed(typed)
-
-
-def message_digests(reference: Mapping[str, Any], blobs: Mapping[str, Typed]) -> list[str]:
-    """Return the digests of a list of messages, in its order."""
-    edges = reference["messages"]
-    digests: list[str] = []
-    for depth, edge in zip(range(len(edges) - 1, -1, -1), edges, strict=True):
-        level = _split(edge)
-        for _ in range(depth):
-            level = [child for digest in level for child in children(blobs[digest])]
-        digests += level
-    return digests
-
-
-def _split(edge: str) -> list[str]:
-    return [edge[at : at + _NAME] for at in range(0, len(edge), _NAME)]
-
-
-def _named(digest: bytes) -> str:
+def named(digest: bytes) -> str:
     """Return the name of a blob: 160 bits of the SHA-256 of its type and bytes, in 27 characters."""
-    return urlsafe_b64encode(digest)[:_NAME].decode()
+    return urlsafe_b64encode(digest)[:NAME].decode()
 
 
 def packed(typed: Typed) -> list[str]:

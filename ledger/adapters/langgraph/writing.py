@@ -18,15 +18,12 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from ledger.adapters.langgraph.blobs import blob_values
 from ledger.adapters.langgraph.carried import carry
 from ledger.adapters.langgraph.keys import CHECKPOINTS, WRITES, checkpoint_key, session_of, writes_key
+from ledger.adapters.langgraph.newest import TaskWrites, encode
 from ledger.adapters.langgraph.reading import CheckpointPlace, Reads, config_of, names_in
 from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
 from ledger.adapters.langgraph.runs import noted_run, run_of
 from ledger.adapters.langgraph.seen import Typed
-from ledger.adapters.langgraph.stored import (
-    Stored,
-    message_digests,
-    plain_or_packed,
-)
+from ledger.adapters.langgraph.stored import Stored, plain_or_packed
 from ledger.adapters.langgraph.window import NOTHING_SHOWN, NextWindow, all_entries, to_show, window_after
 from ledger.adapters.names import storable
 from ledger.adapters.opening import repeated
@@ -122,37 +119,44 @@ class Writes:
             "metadata": plain_or_packed(self._serde, described, plain=self._is_open),
             "values": references,
         }
-        known_blobs = _NO_BLOBS if parent is None else parent.blobs | self._recent.beside(session, parent.version)
-        new = {digest: typed for digest, typed in stored.blobs.items() if digest not in known_blobs}
+        read_blobs = _NO_BLOBS if parent is None else parent.blobs
+        known_blobs = _NO_BLOBS if parent is None else self._recent.beside(session, parent.version)
+        new = stored.lacking(read_blobs | known_blobs if read_blobs else known_blobs)
         kept = [
-            *blob_values(new, besides=carry(window.entries, stored.blobs)),
+            *blob_values(new, besides=carry(window.entries, stored.find)),
             *self._new_run(session, run_id, newest, parent),
             {"space": CHECKPOINTS, "key": checkpoint_key(namespace, checkpoint["id"]), "value": value},
         ]
         guard: Guard = {} if version is None else {"expected_version": version}
+        encoded = encode(value)  # before anything waits: a graph that goes on changes its checkpoint
         done = await _keep(ledger, session, kept, entries=window.entries, only_entries=window.only, **guard)
         if done is None:
             self._recent.forget_heads(session)
         else:
             head = newest
             if follows:
-                names = namespace, checkpoint["id"], done.versions[-1]
+                names = namespace, checkpoint["id"], done.version
                 head = ThreadHead(*names, references, digests, _NO_BLOBS, run_id, window.shown, window.said)
-            self._recent.add(session, stored.blobs, done.versions, entries=len(window.entries), head=head)
+            blobs = [*new, *read_blobs]
+            self._recent.add(session, blobs, done.first_version, done.version, head=head)
+            reads = self._recent.newest(session, done.version) if follows else None
+            if reads is not None:
+                again = newest is not None and newest.checkpoint_id == checkpoint["id"]
+                reads.store(namespace, checkpoint["id"], encoded, done.version, again=again)
         self._remember(new)
         return config_of(thread_id, namespace, checkpoint["id"])
 
     async def _head(self, ledger: MemoryLedger, place: CheckpointPlace) -> ThreadHead:
         """Return what a step after the checkpoint at *place* needs."""
         values = place.stored["values"]
-        blobs = await self._reads.blobs(ledger, place.thread_id, [each for _, each in values.values()])
+        fetched = await self._reads.fetch(ledger, place.thread_id, [each for _, each in values.values()], whole=True)
         messages = (values.get(MESSAGES) or [None, None])[1] or {}
-        digests = message_digests(messages, blobs) if "messages" in messages else []
+        digests = fetched.message_names(messages) if "messages" in messages else []
         run_id = run_of(self._reads.metadata(place))
         is_known = MESSAGES not in values or "messages" in messages
         shown = digests if is_known and not await self._has_more(ledger, place) else None
         names = place.namespace, place.checkpoint_id, place.version
-        return ThreadHead(*names, values, digests, blobs.keys(), run_id, shown)
+        return ThreadHead(*names, values, digests, fetched.blobs.keys(), run_id, shown)
 
     async def _has_more(self, ledger: MemoryLedger, place: CheckpointPlace) -> bool:
         """Tell whether the window may have more than the messages of the checkpoint at *place*: what was said since."""
@@ -197,15 +201,18 @@ class Writes:
             leaves_out = len(new) < len(stored.blobs)  # so nobody may have ended their life
             guard: Guard = {"expected_version": version} if leaves_out else {}
             try:
-                kept = [*blob_values(new, besides=carry(entries, stored.blobs)), own]
+                kept = [*blob_values(new, besides=carry(entries, stored.find)), own]
                 done = await _keep(ledger, session, kept, entries=entries, **guard)
             except VersionConflict:
                 entries = []
                 done = await _keep(ledger, session, [*blob_values(stored.blobs), own])
             if done is not None:
-                self._recent.add(session, stored.blobs, done.versions, entries=len(entries))
+                self._recent.add(session, stored.blobs, done.first_version, done.version)
                 if entries:
                     self._recent.show(session, checkpoint_id, [name for _, name in said])
+                reads = self._recent.newest(session, done.version)
+                if reads is not None:
+                    reads.call(namespace, checkpoint_id, TaskWrites(done.version, value))
         self._remember(new)
 
     def _said(

@@ -84,7 +84,7 @@ async def test_what_is_taken_away_is_taken_away_once__AD_10(kind: Kind, after: b
 async def test_a_write_that_is_done_twice_is_seen(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: without a key, or a look at what is stored, the answer that was lost doubles the write."""
     monkeypatch.setattr("ledger.application.handle.NamespaceHandle.idempotency", lambda *asked: None)
-    monkeypatch.setattr("ledger.application.kept.get_kept", nothing_kept)
+    monkeypatch.setattr("ledger.application.kept_reading.get_kept", nothing_kept)
     undisturbed, *others = await failing_uses(kind, lambda adapter: kind.write(adapter, SECOND), after=True)
     assert any(found != undisturbed for found in others)
 

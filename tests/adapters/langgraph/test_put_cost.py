@@ -41,7 +41,7 @@ async def test_a_step_that_follows_this_process_own_is_one_append__LG_13() -> No
     store.reset()
     await ask(saver, "three")
     assert store.calls.count("append") == 5  # three checkpoints, and what two tasks wrote
-    assert len(store.calls) - 5 == 4  # of `aget_tuple`, with which a run begins
+    assert len(store.calls) - 5 == 1  # of `aget_tuple`, with which a run begins: whether others wrote
     assert await window(saver._opened._given) == [  # type: ignore[arg-type]
         *["one", "answer 1", "two", "answer 3", "three", "answer 5"]
     ]
@@ -51,14 +51,18 @@ async def test_reading_a_checkpoint_asks_as_much_for_a_long_thread__LG_7() -> No
     calls = []
     for turns in (5, 60):
         store: Any = CountingStore(InMemoryStore())
-        saver = LedgerSaver(ledger_over(store))
-        await ask(saver, *map(str, range(turns)))
+        ledger = ledger_over(store)
+        own, other = LedgerSaver(ledger), LedgerSaver(ledger)
+        await ask(own, *map(str, range(turns)))
+        await other.aget_tuple(CONFIG)  # has the messages in memory
+        await other.aput_writes((await own.aget_tuple(CONFIG)).config, [("note", 1)], "task")  # type: ignore[union-attr]
         store.reset()
-        found = await saver.aget_tuple(CONFIG)
-        assert found is not None
-        assert len(found.checkpoint["channel_values"]["messages"]) == 2 * turns
+        for saver in (own, own, other):
+            found = await saver.aget_tuple(CONFIG)
+            assert found is not None
+            assert len(found.checkpoint["channel_values"]["messages"]) == 2 * turns
         calls.append(store.calls[:])
-    assert calls == [["read_stream", "read_kept"] * 2] * 2
+    assert calls == [["read_stream", "read_kept", "read_kept", "read_stream", "read_stream"]] * 2
 
 
 async def test_what_others_write_between_is_seen__LG_5() -> None:

@@ -68,11 +68,11 @@ async def test_a_saver_that_forgets_what_it_stored_stores_it_again(monkeypatch: 
 def test_what_was_stored_before_somebody_else_wrote_is_not_relied_on() -> None:
     """Between, the life of the session may have ended."""
     recent = RecentWrites()
-    recent.add("t", ["a"], [2, 3])
-    recent.add("t", ["b"], [6, 7], entries=2)
+    recent.add("t", ["a"], 2, 3)
+    recent.add("t", ["b"], 4, 7)
     assert recent.beside("t", 7) == {"a", "b"}
     assert recent.beside("t", 1) == recent.beside("other", 7) == set()
-    recent.add("t", ["c"], [9])
+    recent.add("t", ["c"], 9, 9)
     assert recent.beside("t", 9) == {"c"}
     assert recent.beside("t", 7) == set()
 

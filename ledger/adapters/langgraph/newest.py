@@ -1,0 +1,112 @@
+"""The newest checkpoints of a thread as this process stored or read them, so that a run begins with one look-up.
+
+They are as the log has them while nobody else writes to the session. Source: adapters LG-13.
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+_NAMESPACES: Final = 4
+_MOST_BYTES: Final = 32 * 1024
+encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder().decode
+
+
+class TaskWrites(msgspec.Struct, frozen=True):
+    """What a task wrote after a checkpoint, as it is kept, and the version of it."""
+
+    version: int
+    value: dict[str, Any]
+
+
+class NewestCheckpoint(msgspec.Struct, frozen=True):
+    """A checkpoint as it is kept, the version of it, and what tasks wrote after it."""
+
+    checkpoint_id: str
+    stored: dict[str, Any]
+    version: int
+    calls: list[TaskWrites]
+
+
+class _Held(msgspec.Struct):
+    """A checkpoint with its values as JSON: a reader may change what it gets."""
+
+    checkpoint_id: str
+    stored: bytes
+    version: int
+    calls: list[tuple[int, bytes]]
+
+    def size(self) -> int:
+        return len(self.stored) + _size(self.calls)
+
+
+class NewestCheckpoints:
+    """Those of one session by namespace; one that is not here may be stored all the same."""
+
+    def __init__(self, unsure: str = "") -> None:
+        self._of: dict[str, _Held] = {}
+        #: What tasks wrote before their checkpoint was stored: a graph goes on while that is on its way.
+        self._ahead: dict[tuple[str, str], list[tuple[int, bytes]]] = {}
+        #: Of checkpoints up to this id it is not known what tasks wrote before they were stored.
+        self._unsure = unsure
+
+    def get(self, namespace: str) -> NewestCheckpoint | None:
+        """Return the newest checkpoint of a namespace; None if it is not known."""
+        held = self._of.get(namespace)
+        if held is None:
+            return None
+        calls = [TaskWrites(version, _decode(value)) for version, value in held.calls]
+        return NewestCheckpoint(held.checkpoint_id, _decode(held.stored), held.version, calls)
+
+    def learn(self, namespace: str, read: NewestCheckpoint) -> None:
+        """Remember a checkpoint that was read, with all that tasks wrote after it."""
+        calls = [(call.version, encode(call.value)) for call in read.calls]
+        self._hold(namespace, _Held(read.checkpoint_id, encode(read.stored), read.version, calls))
+
+    def store(self, namespace: str, checkpoint_id: str, stored: bytes, version: int, *, again: bool) -> None:
+        """Remember a checkpoint that this process stored, the newest of its namespace.
+
+        *stored* is its value as JSON; it was the newest before, if it is stored *again*.
+        """
+        before = self._of.pop(namespace, None)
+        if again and before is not None:
+            self._hold(namespace, _Held(checkpoint_id, stored, version, before.calls))
+        elif not again and checkpoint_id > self._unsure:
+            calls = self._ahead.get((namespace, checkpoint_id), [])
+            self._hold(namespace, _Held(checkpoint_id, stored, version, calls))
+
+    def call(self, namespace: str, checkpoint_id: str, call: TaskWrites) -> None:
+        """Remember what a task wrote in this process after a checkpoint, which may still be on its way."""
+        held, encoded = self._of.get(namespace), (call.version, encode(call.value))
+        if held is not None and held.checkpoint_id == checkpoint_id:
+            held.calls.append(encoded)
+            self._hold(namespace, held)
+        elif checkpoint_id > max(self._unsure, held.checkpoint_id if held else ""):
+            self._ahead.setdefault((namespace, checkpoint_id), []).append(encoded)
+            if sum(map(_size, self._ahead.values())) > _MOST_BYTES:
+                self._unsure = self.unsure()
+                self._ahead.clear()
+        else:  # of one that was the newest before
+            self._unsure = max(self._unsure, checkpoint_id)
+
+    def unsure(self) -> str:
+        """Return the greatest id of a checkpoint of which tasks may have written what only this knows."""
+        return max([self._unsure, *(checkpoint_id for _, checkpoint_id in self._ahead)])
+
+    def _hold(self, namespace: str, held: _Held) -> None:
+        self._ahead.pop((namespace, held.checkpoint_id), None)
+        for key in [key for key in self._ahead if key[0] == namespace and key[1] < held.checkpoint_id]:
+            del self._ahead[key]
+            self._unsure = max(self._unsure, key[1])
+        self._of.pop(namespace, None)
+        if held.size() > _MOST_BYTES:
+            self._unsure = max(self._unsure, held.checkpoint_id)
+            return
+        self._of[namespace] = held
+        if len(self._of) > _NAMESPACES:
+            del self._of[next(iter(self._of))]
+
+
+def _size(calls: list[tuple[int, bytes]]) -> int:
+    return sum(len(value) for _, value in calls)
