@@ -24,6 +24,7 @@ _LENGTHS: Final = {50: 1.2, 500: 0.7}
 _SIZES: Final = (50, 200, 1_000)
 _MESSAGES: Final = 1_000  # in all threads of a size, so that half-filled pages count little
 _THREADS: Final = 50
+_FORMAT: Final = 4  # of checkpoints that graphs write; of an older one both savers look for what its parent sends
 
 
 async def measure(urls: Any, quick: bool) -> dict[str, tuple[float, float | None]]:
@@ -72,7 +73,7 @@ def _config(thread: str) -> dict[str, Any]:
 async def _thread_of(saver: Any, thread: str, length: int) -> list[Any]:
     """Write a thread of one checkpoint with *length* messages; return its config and checkpoint, to go on from."""
     messages: list[Any] = [(HumanMessage, AIMessage)[at % 2](_TEXT, id=f"{thread}-{at}") for at in range(length)]
-    checkpoint = empty_checkpoint()
+    checkpoint = {**empty_checkpoint(), "v": _FORMAT}
     version = saver.get_next_version(None, None)
     checkpoint["channel_values"] = {"messages": messages}
     checkpoint["channel_versions"] = {"messages": version}

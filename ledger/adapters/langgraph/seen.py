@@ -1,8 +1,10 @@
 """Blobs and messages that this process has seen, so that none is read or serialized twice. Source: adapters LG-13."""
 
+import json
 import marshal
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final, Generic, TypeVar
 
@@ -14,7 +16,6 @@ _ITEM_BYTES: Final = 200  # beside a value
 _MOST_COPIED: Final = 16 * 1024  # bytes
 _OF_MESSAGES: Final = "langchain_core.messages."
 _WITHOUT_REFERENCES: Final = 2  # the version of marshal's format in which equal content has equal bytes
-_encode: Final = msgspec.msgpack.Encoder().encode
 #: A serialized value: its type and bytes.
 Typed = tuple[str, bytes]
 #: The classes of messages, and a digest of all that they hold.
@@ -109,7 +110,7 @@ class BlobCache:
         """Remember what was just loaded of a blob, and nobody changed yet; the *largest* message had so many bytes."""
         if largest > _MOST_COPIED or not all(isinstance(message, BaseMessage) for message in messages):
             return
-        if mark_of(messages) is not None:
+        if mark_of(messages) is not None and are_plain(messages):
             held = marshal.dumps([message.__getstate__() for message in messages])
             self._states.add(name, (tuple(map(type, messages)), held), len(held))
 
@@ -125,17 +126,33 @@ def copies(states: LoadedMessages) -> list[BaseMessage]:
 
 
 def mark_of(messages: Sequence[BaseMessage]) -> MessageMark | None:
-    """Return what tells *messages* from all others, in less than half the time of serializing them.
+    """Return what tells *messages* from all others that `are_plain`, in less than half the time of serializing them.
 
     None if a class, or an object in one, is a program's own, which may change without showing it here. `marshal` knows
     no such objects, and tells 1 from 1.0 and True, and a tuple from a list, which JSON and a comparison do not.
     """
     kinds = tuple(map(type, messages))
-    if not all(kind.__module__.startswith(_OF_MESSAGES) for kind in set(kinds)):
+    if not _are_of_langchain(kinds):
         return None
-    content = [(message.__dict__, message.__pydantic_extra__) for message in messages]
     try:
-        _encode(content)  # refuses arrays, which marshal takes for their bytes
-        return kinds, sha256(marshal.dumps(content, _WITHOUT_REFERENCES)).digest()
+        return kinds, sha256(marshal.dumps(_content(messages), _WITHOUT_REFERENCES)).digest()
     except (TypeError, ValueError, OverflowError, RecursionError):
         return None
+
+
+def are_plain(messages: Sequence[BaseMessage]) -> bool:
+    """Tell whether messages that have a mark hold values of JSON only: `marshal` takes an array for its bytes."""
+    try:
+        json.dumps(_content(messages))
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return False
+    return True
+
+
+def _content(messages: Sequence[BaseMessage]) -> list[Any]:
+    return [(message.__dict__, message.__pydantic_extra__) for message in messages]
+
+
+@lru_cache(maxsize=1_024)
+def _are_of_langchain(kinds: tuple[type, ...]) -> bool:
+    return all(kind.__module__.startswith(_OF_MESSAGES) for kind in kinds)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from langchain_core.messages import BaseMessage
 
-from ledger.adapters.langgraph.seen import BlobCache, SeenRun, Typed, mark_of
+from ledger.adapters.langgraph.seen import BlobCache, SeenRun, Typed, are_plain, mark_of
 
 INLINE_BYTES: Final = 256
 _BRANCHES: Final = 16
@@ -106,7 +106,7 @@ class Stored:
         known = None if mark is None else self._seen.run(mark)
         if known is None:
             known = self._new_run(messages)
-            if mark is not None:
+            if mark is not None and are_plain(messages):
                 self._seen.add_run(mark, known)
         return known
 

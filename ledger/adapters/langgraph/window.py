@@ -91,16 +91,17 @@ def window_after(
     """
     if not is_messages(messages) and messages != []:
         return NextWindow([], only=bool(before.shown), shown=None)
-    known = set(names)
-    pairs = [*zip(messages, names, strict=True), *(pair for pair in asked if pair[1] not in known)]
-    own = [name for _, name in pairs]
+    known = set(names) if asked else set()
+    new = [pair for pair in asked if pair[1] not in known]
+    own = [*names, *(name for _, name in new)]
     if before.shown is not None:
         said = tuple(each for each in before.said if each[0] >= checkpoint_id and each[1] not in own)
         later = [name for _, name in said]
         old = len(before.shown) - len(later)
         if own[:old] + later == before.shown and (old >= len(own) or not later):
-            return NextWindow(all_entries(pairs[old:]), only=False, shown=own + later, said=said)
-    return NextWindow(all_entries(pairs), only=True, shown=own)
+            rest = [*zip(messages[old:], names[old:], strict=True), *new[max(old - len(names), 0) :]]
+            return NextWindow(all_entries(rest), only=False, shown=own + later, said=said)
+    return NextWindow(all_entries([*zip(messages, names, strict=True), *new]), only=True, shown=own)
 
 
 def to_show(messages: Any, names: Sequence[str]) -> list[tuple[BaseMessage, str]]:

@@ -14,6 +14,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from ledger.adapters.langgraph import LedgerSaver, seen, stored
 from ledger.adapters.langgraph.seen import BlobCache, mark_of
+from ledger.adapters.langgraph.stored import Stored
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.ledgers import ledger_over
 
@@ -140,6 +141,20 @@ async def test_an_object_of_a_program_is_stored_as_it_is_now(hides: bool) -> Non
     assert found is not None
     read = found.checkpoint["channel_values"]["messages"]
     assert [serde.dumps_typed(read[0]), read[1].content] == [serde.dumps_typed(message), "y"]
+
+
+async def test_bytes_and_an_array_of_them_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dumped() -> int:
+        serde = CountingSerializer()
+        cache = BlobCache()
+        for artifact in (b"12", bytearray(b"12")):
+            message = ToolMessage("x", tool_call_id="c", id="1", artifact=artifact)
+            Stored(serde, cache, splits_messages=True).reference([message])
+        return len(serde.dumped)
+
+    assert dumped() == 2
+    monkeypatch.setattr(stored, "are_plain", lambda messages: True)
+    assert dumped() == 1, "control"
 
 
 def test_only_messages_of_langchain_are_known_again() -> None:
