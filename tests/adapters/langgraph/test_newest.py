@@ -106,7 +106,14 @@ def _shown(found: CheckpointTuple | None) -> Any:
     return None if found is None else found._replace(pending_writes=sorted(found.pending_writes or (), key=repr))
 
 
-async def _all_agree(seed: int) -> bool:
+async def _all_agree(seed: int, times: int) -> bool:
+    for at in range(times):
+        if not await _agree(seed + at):
+            return False
+    return True
+
+
+async def _agree(seed: int) -> bool:
     thread = Thread(ledger_over(InMemoryStore()), random.Random(seed))
     for _ in range(120):
         await thread.step()
@@ -116,7 +123,7 @@ async def _all_agree(seed: int) -> bool:
 
 
 async def test_a_checkpoint_in_memory_is_that_of_the_log__LG_13(seed: int) -> None:
-    assert all([await _all_agree(seed + at) for at in range(5)])
+    assert await _all_agree(seed, 5)
 
 
 @pytest.mark.parametrize("fault", ["others wrote", "ahead", "unsure"])
@@ -142,7 +149,7 @@ async def test_a_saver_that_relies_on_less_would_be_noticed(
         )
     else:
         monkeypatch.setattr(NewestCheckpoints, "unsure", lambda self: "")
-    assert not all([await _all_agree(seed + at) for at in range(40)])
+    assert not await _all_agree(seed, 100)
 
 
 async def test_a_reader_may_change_what_it_gets() -> None:
