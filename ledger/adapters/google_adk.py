@@ -208,7 +208,7 @@ class LedgerSessionService(BaseSessionService):
         Raises:
             StaleSessionError: the session has events that *session* does not show; get it again.
             SessionNotFoundError: there is no such session.
-            InvalidInput: the event or the state is over a limit.
+            InvalidInput: the event or the state is over a limit, or the state is no JSON.
             DatabaseUnavailable: nobody knows whether it was stored; append it again.
         """
         if event.partial:
@@ -218,13 +218,14 @@ class LedgerSessionService(BaseSessionService):
         event = self._trim_temp_delta_state(event)
         place = AdkPlace(session.app_name, session.user_id, session.id)
         stored = event.model_dump(mode="json", exclude_none=True)
+        changed = _jsonable(event.actions.state_delta)  # in the event itself the SDK has null for infinity
         key = _clock.ulid()
 
         async def work(ledger: MemoryLedger) -> None:
             async with self._locks.setdefault(place.names, asyncio.Lock()):
                 if may_be_stored and await is_stored(ledger, place, stored):
                     return
-                version = await append(ledger, place, stored, _seen(session), key)
+                version = await append(ledger, place, stored, changed, _seen(session), key)
                 session._storage_update_marker = str(version)  # noqa: SLF001 - the SDK's own services have it there
                 session.last_update_time = event.timestamp
                 self._commit_event_to_session(session, event)

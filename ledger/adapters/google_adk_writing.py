@@ -75,8 +75,10 @@ async def create(ledger: MemoryLedger, place: AdkPlace, state: JsonObject, key: 
     return written.version
 
 
-async def append(ledger: MemoryLedger, place: AdkPlace, event: JsonObject, seen: SeenEvents, key: str) -> int:
-    """Add *event* and the state it changes, once for each idempotency *key*; return the version of the session.
+async def append(
+    ledger: MemoryLedger, place: AdkPlace, event: JsonObject, changed: JsonObject, seen: SeenEvents, key: str
+) -> int:
+    """Add *event* and the *changed* state, once for each idempotency *key*; return the version of the session.
 
     An event that an earlier call stored, although it failed, is not added again.
 
@@ -88,7 +90,7 @@ async def append(ledger: MemoryLedger, place: AdkPlace, event: JsonObject, seen:
     handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
     stream, large = handle.stream(place.names.session_id, place.names.user_id), LargeValues()
     draft = draft_of(event, large)
-    parts = parts_of((event.get("actions") or {}).get("state_delta") or {})
+    parts = parts_of(changed)
 
     async def decision_for(state: SessionState) -> Decision[WindowBefore]:
         if starts_life(handle, state):

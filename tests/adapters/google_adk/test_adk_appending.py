@@ -59,6 +59,29 @@ async def test_a_nested_value_replaces_the_one_before__LF_10(service: LedgerSess
     assert (await got(service)).state == {"cart": {"c": 3}}
 
 
+INFINITY = float("inf")
+
+
+@pytest.mark.parametrize("value", [INFINITY, [1, {"a": -INFINITY}], b"x", {1}, (1, 2), {1: 2}, 1.0, None], ids=repr)
+async def test_an_event_changes_the_state_to_what_a_new_session_would_have__GA_1(
+    service: LedgerSessionService, value: object
+) -> None:
+    state = {"a": value, "user:b": value, "app:c": value}
+    begun = await service.create_session(**{**S, "user_id": "eve"}, state=state)
+    wanted = await got(service, user_id="eve")
+    await service.append_event(await service.create_session(**S), changing(**state))
+    assert (await got(service)).state == wanted.state == begun.state
+
+
+async def test_an_event_whose_state_is_no_text_is_refused(service: LedgerSessionService) -> None:
+    session = await service.create_session(**S, state={"a": 1})
+    with pytest.raises(InvalidInput, match="surrogates") as caught:
+        await service.append_event(session, changing(**{"\ud800": 1}))
+    assert caught.value.field == "state"
+    assert session.events == []
+    assert await got(service) == session
+
+
 async def test_state_of_user_and_app_is_shared_and_temporary_state_is_not_stored__GA_1(
     service: LedgerSessionService, opened: MemoryLedger
 ) -> None:
