@@ -102,6 +102,23 @@ async def list_kept(
     return await _find(handle, session_id, when, query)
 
 
+async def newest_version(handle: NamespaceHandle, session_id: str) -> int:
+    """Return the version that a session is at, 0 for an unknown one: one statement, and no state is made for it."""
+    stream, states = handle.stream(session_id, None), handle.services.states
+    if states.folded(stream) is not None:
+        return (await states.newest(stream)).version
+    return (await handle.services.store.events.head(stream))[0]
+
+
+async def start_of_life(handle: NamespaceHandle, session_id: str, version: int) -> int | None:
+    """Return the version at which the life of a session began that it has at its `newest_version`; None if it ended."""
+    stream = handle.stream(session_id, None)
+    state = await handle.services.states.known(stream, version)
+    if state is not None:
+        return state.began if state.opened else None
+    return await _start_in_log(handle, stream, version)
+
+
 async def list_kept_of_life(
     handle: NamespaceHandle,
     session_id: str,
@@ -113,10 +130,7 @@ async def list_kept_of_life(
     limit: int = MOST_KEPT,
     every: bool = False,
 ) -> list[KeptValue]:
-    """Return what `list_kept` does, of the life that *began* at that version, as a state says that was read just now.
-
-    So one look at the session does for several lists.
-    """
+    """Return what `list_kept` does, of the life that *began* at that version: see `start_of_life`."""
     query = _of_prefix(space, prefix, greatest_first=greatest_first, limit=limit, every=every)
     return await _find_in_life(handle, handle.stream(session_id, None), began, None, query)
 
@@ -189,10 +203,15 @@ async def _until(handle: NamespaceHandle, stream: Stream, version: int | None, m
 
 async def _start_of_life(handle: NamespaceHandle, stream: Stream, until: int | None) -> int | None:
     """Return the version at which the life began; None if it has ended, or there is none."""
-    events, states = handle.services.store.events, handle.services.states
+    states = handle.services.states
     if until is None and states.folded(stream) is not None:
         state = await states.newest(stream)
         return state.began if state.opened else None
+    return await _start_in_log(handle, stream, until)
+
+
+async def _start_in_log(handle: NamespaceHandle, stream: Stream, until: int | None) -> int | None:
+    events = handle.services.store.events
     opened = await events.find_types(stream, [SessionOpened.type, SessionCleared.type], until=until)
     for event in map(decode, reversed(await events.read_versions(stream, ranges.ranges_of(opened)))):
         if isinstance(event.payload, SessionCleared) and event.payload.ended:

@@ -79,9 +79,11 @@ class Fetched:
         if not depth:
             return [self._seen.loaded(self._serde, name, self.blobs[name])]
         children = _children(self.blobs[name])
-        messages = [message for child in children for message in self._messages(child, depth - 1)]
-        if depth == _COPIED_DEPTH:
-            self._seen.learn(name, messages, max(len(self.blobs[child][1]) for child in children))
+        if depth > _COPIED_DEPTH:
+            return [message for child in children for message in self._messages(child, depth - 1)]
+        blobs = [self.blobs[child] for child in children]
+        messages = list(map(self._serde.loads_typed, blobs))
+        self._seen.learn(name, messages, max(len(content) for _, content in blobs))
         return messages
 
     def message_names(self, reference: Mapping[str, Any]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -27,8 +26,8 @@ from ledger.adapters.langgraph.runs import run_of, sessions
 from ledger.adapters.langgraph.seen import BlobCache
 from ledger.adapters.langgraph.stored import from_plain_or_packed
 from ledger.adapters.names import stored_key
-from ledger.application.kept_reading import list_kept_of_life
-from ledger.application.reading import partial_state
+from ledger.application.handle import NamespaceHandle
+from ledger.application.kept_reading import list_kept_of_life, newest_version, start_of_life
 from ledger.memory import MemoryLedger
 from ledger.results import KeptValue
 
@@ -79,39 +78,46 @@ class Reads:
         thread_id, namespace = names_in(config)
         session, wanted_id = session_of(thread_id), get_checkpoint_id(config)
         handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
-        state = await partial_state(handle, session, {})
-        known = self._recent.newest(session, state.version)
+        version = await newest_version(handle, session)
+        known = self._recent.newest(session, version)
         newest = None if known is None else known.get(namespace)
         if newest is not None and wanted_id in {None, newest.checkpoint_id}:
             place = CheckpointPlace(thread_id, namespace, newest.checkpoint_id, newest.stored, newest.version)
             return await self._tuple(ledger, place, newest.calls)
-        if not state.opened:
+        began = await start_of_life(handle, session, version)
+        found = await self._place_in(handle, began, thread_id, namespace, wanted_id)
+        if began is None or found is None:
             return None
-        kept = partial(list_kept_of_life, handle, session, state.began)
-        if wanted_id:
-            key = checkpoint_key(namespace, wanted_id)
-            found = [each for each in await kept(CHECKPOINTS, key, limit=1) if each.key == key]
-        else:
-            found = await kept(CHECKPOINTS, beginning(namespace), greatest_first=True, limit=1)
-        if not found:
-            return None
-        place = self._place(session, thread_id, found[0])
-        calls = _calls(await kept(WRITES, beginning(namespace, place.checkpoint_id), every=True))
+        prefix = beginning(namespace, found.checkpoint_id)
+        writes = _task_writes(await list_kept_of_life(handle, session, began, WRITES, prefix, every=True))
         if not wanted_id:
-            learnt = NewestCheckpoint(place.checkpoint_id, place.stored, place.version, calls)
-            self._recent.learn(session, state.version, namespace, learnt)
-        return await self._tuple(ledger, place, calls)
+            read = NewestCheckpoint(found.checkpoint_id, found.stored, found.version, writes)
+            self._recent.learn(session, version, namespace, read)
+        return await self._tuple(ledger, found, writes)
 
     async def place(
         self, ledger: MemoryLedger, thread_id: str, namespace: str, checkpoint_id: str | None
     ) -> CheckpointPlace | None:
         """Return where a checkpoint is stored, or the one with the greatest id; None if there is none."""
+        handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
         session = session_of(thread_id)
-        if checkpoint_id:
-            found = await ledger.get_kept(session, CHECKPOINTS, checkpoint_key(namespace, checkpoint_id))
-            return None if found is None else self._place(session, thread_id, found)
-        newest = await ledger.list_kept(session, CHECKPOINTS, prefix=beginning(namespace), greatest_first=True, limit=1)
-        return self._place(session, thread_id, newest[0]) if newest else None
+        began = await start_of_life(handle, session, await newest_version(handle, session))
+        return await self._place_in(handle, began, thread_id, namespace, checkpoint_id)
+
+    async def _place_in(
+        self, handle: NamespaceHandle, began: int | None, thread_id: str, namespace: str, checkpoint_id: str | None
+    ) -> CheckpointPlace | None:
+        """Return what `place` does, of a life that *began* at that version."""
+        if began is None:
+            return None
+        session = session_of(thread_id)
+        prefix = checkpoint_key(namespace, checkpoint_id) if checkpoint_id else beginning(namespace)
+        found = await list_kept_of_life(
+            handle, session, began, CHECKPOINTS, prefix, greatest_first=not checkpoint_id, limit=1
+        )
+        if not found or (checkpoint_id and found[0].key != prefix):
+            return None
+        return self._place(session, thread_id, found[0])
 
     async def places(
         self,
@@ -171,7 +177,7 @@ class Reads:
 
     async def tuples(self, ledger: MemoryLedger, places: Sequence[CheckpointPlace]) -> list[CheckpointTuple]:
         """Return the checkpoints at *places* with their values and writes."""
-        return [await self._tuple(ledger, place, await self._calls(ledger, place)) for place in places]
+        return [await self._tuple(ledger, place, await self._writes(ledger, place)) for place in places]
 
     async def _tuple(
         self, ledger: MemoryLedger, place: CheckpointPlace, calls: Sequence[TaskWrites]
@@ -223,14 +229,14 @@ class Reads:
             level = fetched.below(level)
         return fetched
 
-    async def _calls(self, ledger: MemoryLedger, place: CheckpointPlace) -> list[TaskWrites]:
+    async def _writes(self, ledger: MemoryLedger, place: CheckpointPlace) -> list[TaskWrites]:
         prefix = beginning(place.namespace, place.checkpoint_id)
         session = session_of(place.thread_id)
-        return _calls(await ledger.list_kept(session, WRITES, prefix=prefix, limit=_MOST, every=True))
+        return _task_writes(await ledger.list_kept(session, WRITES, prefix=prefix, limit=_MOST, every=True))
 
     async def written(self, ledger: MemoryLedger, place: CheckpointPlace) -> list[tuple[str, str, int, dict[str, Any]]]:
         """Return (task, channel, index, reference) of the writes after a checkpoint, in the order of their tasks."""
-        return _written(await self._calls(ledger, place))
+        return _written(await self._writes(ledger, place))
 
     async def sends(self, ledger: MemoryLedger, place: CheckpointPlace) -> list[dict[str, Any]]:
         """Return references of what a checkpoint sends to tasks, if it is so old that its parent's writes have that."""
@@ -276,7 +282,7 @@ class Reads:
         )
 
 
-def _calls(kept: Iterable[KeptValue]) -> list[TaskWrites]:
+def _task_writes(kept: Iterable[KeptValue]) -> list[TaskWrites]:
     return [TaskWrites(each.version, each.value) for each in kept]
 
 

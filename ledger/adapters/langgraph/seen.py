@@ -4,6 +4,7 @@ import json
 import marshal
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final, Generic, TypeVar
@@ -108,11 +109,12 @@ class BlobCache:
 
     def learn(self, name: str, messages: Sequence[Any], largest: int) -> None:
         """Remember what was just loaded of a blob, and nobody changed yet; the *largest* message had so many bytes."""
-        if largest > _MOST_COPIED or not all(isinstance(message, BaseMessage) for message in messages):
+        kinds = tuple(map(type, messages))
+        if largest > _MOST_COPIED or not _are_of_langchain(kinds) or not are_plain(messages):
             return
-        if mark_of(messages) is not None and are_plain(messages):
+        with suppress(ValueError):  # an object of a program
             held = marshal.dumps([message.__getstate__() for message in messages])
-            self._states.add(name, (tuple(map(type, messages)), held), len(held))
+            self._states.add(name, (kinds, held), len(held))
 
 
 def copies(states: LoadedMessages) -> list[BaseMessage]:

@@ -65,6 +65,18 @@ async def test_reading_a_checkpoint_asks_as_much_for_a_long_thread__LG_7() -> No
     assert calls == [["read_stream", "read_kept", "read_kept", "read_stream", "read_stream"]] * 2
 
 
+async def test_a_new_process_reads_a_checkpoint_without_the_state_of_the_session__LG_7() -> None:
+    store: Any = CountingStore(InMemoryStore())
+    await ask(LedgerSaver(ledger_over(store)), *map(str, range(100)))
+    saver = LedgerSaver(ledger_over(store))
+    store.reset()
+    for _ in range(2):
+        assert (await saver.aget_tuple(CONFIG)) is not None
+    looked_up = ["head", "find_types", "read_versions", "read_kept", "read_kept"]
+    blobs = ["find_types", "read_versions", "find_items", "read_versions"]  # nodes, then messages
+    assert store.calls == [*looked_up, *blobs, *blobs, "head"]
+
+
 async def test_what_others_write_between_is_seen__LG_5() -> None:
     ledger = ledger_over(InMemoryStore())
     savers = [LedgerSaver(ledger) for _ in range(2)]
