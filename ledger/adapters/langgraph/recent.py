@@ -12,6 +12,7 @@ from ledger.application.session_turns import SessionTurns
 
 _SESSIONS: Final = 1_000
 _BLOBS: Final = 10_000
+_HEADS: Final = 64  # each call of a subgraph has a namespace of its own
 
 
 class ThreadHead(msgspec.Struct, frozen=True):
@@ -82,7 +83,10 @@ class RecentWrites:
         run.last = last
         run.blobs.update(blobs)
         if head is not None:
+            run.heads.pop(head.namespace, None)
             run.heads[head.namespace] = head
+            if len(run.heads) > _HEADS:
+                del run.heads[next(namespace for namespace in run.heads if namespace)]
         self._of.move_to_end(session)
 
     def _begin(self, session: str, first: int) -> _Run:

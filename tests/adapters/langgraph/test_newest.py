@@ -10,7 +10,7 @@ from langgraph.checkpoint.base.id import uuid6
 
 from ledger.adapters.langgraph import LedgerSaver, newest
 from ledger.adapters.langgraph.newest import NewestCheckpoint, NewestCheckpoints, TaskWrites
-from ledger.adapters.langgraph.recent import RecentWrites
+from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.ledgers import ledger_over
@@ -188,6 +188,16 @@ def test_what_a_thread_has_in_memory_is_bounded() -> None:
     assert known.get("") is None, "what its tasks wrote was forgotten"
     known.store("", "8", b"{}", 12, again=False)
     assert known.get("") == NewestCheckpoint("8", {}, 12, [TaskWrites(10, {"x": "x" * (large // 3)})] * 1)
+
+
+def test_the_heads_of_finished_calls_of_subgraphs_are_forgotten_and_that_of_the_thread_stays() -> None:
+    recent = RecentWrites()
+    for at in range(1_000):
+        name = f"call:{at}" if at else ""
+        head = ThreadHead(name, "1", at + 1, {}, [], frozenset(), None, None)
+        recent.add("t", [], at + 1, at + 1, head=head)
+    known = [name for name in ["", *(f"call:{at}" for at in range(1_000))] if recent.head("t", name)[0]]
+    assert known == ["", *(f"call:{at}" for at in range(937, 1_000))]
 
 
 def test_what_was_forgotten_of_a_session_is_not_taken_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
