@@ -47,24 +47,34 @@ async def get_kept_values(
     """Return the newest value of each of *keys* that has one, by key. Raises as `get_kept` does."""
     begin = f"{check_space(space)}{SEPARATOR}"
     items = {f"{begin}{check_key(key)}" for key in keys}
-    stored = await read_items_of_life(handle, session_id, items, -1, when)
+    version, moment = check_when(when)
+    stream, user_id = handle.stream(session_id, when.get("user_id")), when.get("user_id")
+    until = await _until(handle, stream, version, moment)
+    began = await _start_of_life(handle, stream, until)
+    if began is None:
+        return {}
+    stored = await read_items_of_life(handle, session_id, began, items, -1, until=until, user_id=user_id)
     return {
         event.payload.key: KeptValue.of(event, event.payload) for event in stored if isinstance(event.payload, KeptSet)
     }
 
 
 async def read_items_of_life(
-    handle: NamespaceHandle, session_id: str, item_ids: Collection[str], place: int, when: When
+    handle: NamespaceHandle,
+    session_id: str,
+    began: int,
+    item_ids: Collection[str],
+    place: int,
+    *,
+    until: int | None = None,
+    user_id: str | None = None,
 ) -> list[RecordedEvent]:
-    """Return one event about each item that the life of the session has: at *place* 0 the oldest, at -1 the newest."""
-    version, moment = check_when(when)
-    stream, events = handle.stream(session_id, when.get("user_id")), handle.services.store.events
-    until = await _until(handle, stream, version, moment)
-    after = await _start_of_life(handle, stream, until)
-    if after is None or not item_ids:
+    """Return one event about each item that a life has since it *began*: at *place* 0 the oldest, at -1 the newest."""
+    stream, events = handle.stream(session_id, user_id), handle.services.store.events
+    if not item_ids:
         return []
     known = await events.find_items(stream, sorted(item_ids))
-    seen = [[at for at in versions if after < at and (until is None or at <= until)] for versions in known.values()]
+    seen = [[at for at in versions if began < at and (until is None or at <= until)] for versions in known.values()]
     chosen = ranges.ranges_of(sorted(versions[place] for versions in seen if versions))
     return [decode(event) for event in await events.read_versions(stream, chosen)]
 

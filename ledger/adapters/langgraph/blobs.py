@@ -34,8 +34,8 @@ def blob_values(blobs: Mapping[str, Typed], *, besides: Collection[str] = ()) ->
     return [value for name, content in contents.items() for value in _values(name, content)]
 
 
-async def read_blobs(ledger: MemoryLedger, session: str, names: Sequence[str]) -> dict[str, Typed]:
-    """Return those of the blobs with these *names* that the life of a session has, as values or carried by entries.
+async def read_blobs(ledger: MemoryLedger, session: str, began: int, names: Sequence[str]) -> dict[str, Typed]:
+    """Return those of the blobs with these *names* that a life has since it *began*, as values or carried by entries.
 
     It is one look-up, one more if some are in parts.
     """
@@ -43,7 +43,7 @@ async def read_blobs(ledger: MemoryLedger, session: str, names: Sequence[str]) -
     handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
     found: dict[str, Typed] = {}
     split: dict[str, int] = {}
-    for event in await read_items_of_life(handle, session, items, 0, {}):
+    for event in await read_items_of_life(handle, session, began, items, 0):
         payload = event.payload
         if isinstance(payload, KeptSet) and payload.content is not None:
             found[payload.key] = typed_of(payload.content)

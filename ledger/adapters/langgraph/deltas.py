@@ -6,7 +6,8 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import get_checkpoint_id
 
-from ledger.adapters.langgraph.reading import Reads, names_in
+from ledger.adapters.langgraph.keys import names_in
+from ledger.adapters.langgraph.reading import Reads
 from ledger.memory import MemoryLedger
 
 

@@ -1,7 +1,9 @@
-"""Names of sessions for threads, and keys of checkpoints and writes. Source: adapters AD-3, LG-1."""
+"""Names of threads and checkpoints: in configs, of sessions, and as keys. Source: adapters AD-3, LG-1."""
 
 from hashlib import sha256
 from typing import Final
+
+from langchain_core.runnables import RunnableConfig
 
 from ledger.adapters.names import key_of, name_of, stored_key
 from ledger.events import JsonObject
@@ -23,6 +25,18 @@ def thread_of(session_id: str, stored: str | JsonObject) -> str:
     """Return the id of the thread of a session; the *stored* one if its name is a digest."""
     thread_id = key_of(session_id)
     return stored_key(stored) if thread_id is None else thread_id
+
+
+def config_of(thread_id: str, namespace: str, checkpoint_id: str) -> RunnableConfig:
+    """Return the config that names a checkpoint."""
+    names = {"thread_id": thread_id, "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}
+    return {"configurable": names}
+
+
+def names_in(config: RunnableConfig) -> tuple[str, str]:
+    """Return the thread and the namespace in *config*."""
+    configurable = config["configurable"]
+    return str(configurable["thread_id"]), configurable.get("checkpoint_ns") or ""
 
 
 def beginning(namespace: str, checkpoint_id: str | None = None) -> str:

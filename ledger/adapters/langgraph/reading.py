@@ -17,6 +17,8 @@ from ledger.adapters.langgraph.keys import (
     WRITES,
     beginning,
     checkpoint_key,
+    config_of,
+    names_in,
     session_of,
     thread_of,
 )
@@ -53,18 +55,6 @@ class CheckpointPlace(msgspec.Struct, frozen=True):
         return config_of(self.thread_id, self.namespace, self.checkpoint_id)
 
 
-def config_of(thread_id: str, namespace: str, checkpoint_id: str) -> RunnableConfig:
-    """Return the config that names a checkpoint."""
-    names = {"thread_id": thread_id, "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}
-    return {"configurable": names}
-
-
-def names_in(config: RunnableConfig) -> tuple[str, str]:
-    """Return the thread and the namespace in *config*."""
-    configurable = config["configurable"]
-    return str(configurable["thread_id"]), configurable.get("checkpoint_ns") or ""
-
-
 class Reads:
     """The reading half of a saver; each method takes the ledger first."""
 
@@ -93,15 +83,19 @@ class Reads:
         if not wanted_id:
             read = NewestCheckpoint(found.checkpoint_id, found.stored, found.version, writes)
             self._recent.learn(session, version, namespace, read)
-        return await self._tuple(ledger, found, writes)
+        return await self._tuple(ledger, found, writes, began)
+
+    async def _began(self, ledger: MemoryLedger, thread_id: str) -> int | None:
+        """Return the version at which the life of a thread's session began; None if there is none."""
+        handle, session = ledger._handle, session_of(thread_id)  # noqa: SLF001 - adapters are part of the ledger
+        return await start_of_life(handle, session, await newest_version(handle, session))
 
     async def place(
         self, ledger: MemoryLedger, thread_id: str, namespace: str, checkpoint_id: str | None
     ) -> CheckpointPlace | None:
         """Return where a checkpoint is stored, or the one with the greatest id; None if there is none."""
         handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
-        session = session_of(thread_id)
-        began = await start_of_life(handle, session, await newest_version(handle, session))
+        began = await self._began(ledger, thread_id)
         return await self._place_in(handle, began, thread_id, namespace, checkpoint_id)
 
     async def _place_in(
@@ -180,14 +174,14 @@ class Reads:
         return [await self._tuple(ledger, place, await self._writes(ledger, place)) for place in places]
 
     async def _tuple(
-        self, ledger: MemoryLedger, place: CheckpointPlace, calls: Sequence[TaskWrites]
+        self, ledger: MemoryLedger, place: CheckpointPlace, writes: Iterable[TaskWrites], began: int | None = None
     ) -> CheckpointTuple:
-        written = _written(calls)
+        written = _written(writes)
         stored = place.stored["values"]
         values = {channel: reference for channel, (_, reference) in stored.items() if reference is not None}
         sends = await self.sends(ledger, place)
         references = [*values.values(), *(each[3] for each in written), *sends]
-        fetched = await self.fetch(ledger, place.thread_id, references)
+        fetched = await self.fetch(ledger, place.thread_id, references, began=began)
         versions = {channel: version for channel, (version, _) in stored.items()}
         checkpoint: Any = {"channel_versions": versions, **from_plain_or_packed(self.serde, place.stored["checkpoint"])}
         checkpoint["channel_values"] = {channel: fetched.value(reference) for channel, reference in values.items()}
@@ -211,8 +205,11 @@ class Reads:
         references: Sequence[Mapping[str, Any] | None],
         *,
         whole: bool = False,
+        began: int | None = None,
     ) -> Fetched:
         """Return what *references* need, level by level: nodes, then messages; all their blobs if it is the *whole*.
+
+        *began* is the version at which the life of the session began, if the caller knows it.
 
         Raises:
             LogCorrupted: a blob is missing.
@@ -222,7 +219,9 @@ class Reads:
         while level:
             missing = sorted(fetched.take(level, whole=whole))
             if missing:
-                stored = await read_blobs(ledger, session_of(thread_id), missing)
+                if began is None:
+                    began = await self._began(ledger, thread_id)
+                stored = {} if began is None else await read_blobs(ledger, session_of(thread_id), began, missing)
                 fetched.blobs |= stored
                 for name, typed in stored.items():
                     self.cache.add(name, typed)

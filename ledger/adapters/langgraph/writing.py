@@ -17,9 +17,17 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from ledger.adapters.langgraph.blobs import blob_values
 from ledger.adapters.langgraph.carried import carry
-from ledger.adapters.langgraph.keys import CHECKPOINTS, WRITES, checkpoint_key, session_of, writes_key
+from ledger.adapters.langgraph.keys import (
+    CHECKPOINTS,
+    WRITES,
+    checkpoint_key,
+    config_of,
+    names_in,
+    session_of,
+    writes_key,
+)
 from ledger.adapters.langgraph.newest import TaskWrites, encode
-from ledger.adapters.langgraph.reading import CheckpointPlace, Reads, config_of, names_in
+from ledger.adapters.langgraph.reading import CheckpointPlace, Reads
 from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
 from ledger.adapters.langgraph.runs import noted_run, run_of
 from ledger.adapters.langgraph.seen import Typed

@@ -73,7 +73,7 @@ async def test_a_new_process_reads_a_checkpoint_without_the_state_of_the_session
     for _ in range(2):
         assert (await saver.aget_tuple(CONFIG)) is not None
     looked_up = ["head", "find_types", "read_versions", "read_kept", "read_kept"]
-    blobs = ["find_types", "read_versions", "find_items", "read_versions"]  # nodes, then messages
+    blobs = ["find_items", "read_versions"]  # of nodes, then of messages
     assert store.calls == [*looked_up, *blobs, *blobs, "head"]
 
 
