@@ -16,12 +16,13 @@ _COPIED_DEPTH: Final = 1
 
 
 class Fetched:
-    """What is in memory of the blobs that some references need."""
+    """What is in memory of the blobs that some references of a thread need."""
 
-    def __init__(self, serde: Any, seen: BlobCache) -> None:
+    def __init__(self, serde: Any, seen: BlobCache, thread_id: str) -> None:
         self._serde = serde
+        self._thread_id = thread_id
         self._seen = seen
-        self._states: dict[str, LoadedMessages] = {}
+        self._loaded: dict[str, LoadedMessages] = {}
         self.blobs: dict[str, Typed] = {}
 
     def take(self, level: Iterable[tuple[str, int]], *, whole: bool = False) -> Set[str]:
@@ -32,12 +33,12 @@ class Fetched:
         """
         missing = set()
         for name, depth in level:
-            if name in self.blobs or name in self._states:
+            if name in self.blobs or name in self._loaded:
                 continue
-            states = self._seen.states(name) if depth == _COPIED_DEPTH and not whole else None
-            typed = self._seen.get(name) if states is None else None
-            if states is not None:
-                self._states[name] = states
+            loaded = self._seen.loaded_messages(name) if depth == _COPIED_DEPTH and not whole else None
+            typed = self._seen.get(name) if loaded is None else None
+            if loaded is not None:
+                self._loaded[name] = loaded
             elif typed is not None:
                 self.blobs[name] = typed
             else:
@@ -52,10 +53,10 @@ class Fetched:
         """
         following: list[tuple[str, int]] = []
         for name, depth in level:
-            if name in self._states:
+            if name in self._loaded:
                 continue
             if name not in self.blobs:
-                raise LogCorrupted("a thread lacks a stored value; run `memory-ledger verify`")
+                raise LogCorrupted(f"thread {self._thread_id} lacks a stored value; run `memory-ledger verify`")
             if depth:
                 following += [(child, depth - 1) for child in _children(self.blobs[name])]
         return following
@@ -74,8 +75,8 @@ class Fetched:
         )
 
     def _messages(self, name: str, depth: int) -> list[Any]:
-        if name in self._states:
-            return copies(self._states[name])
+        if name in self._loaded:
+            return copies(self._loaded[name])
         if not depth:
             return [self._seen.loaded(self._serde, name, self.blobs[name])]
         children = _children(self.blobs[name])

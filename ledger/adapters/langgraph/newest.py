@@ -26,7 +26,7 @@ class NewestCheckpoint(msgspec.Struct, frozen=True):
     checkpoint_id: str
     stored: dict[str, Any]
     version: int
-    calls: list[TaskWrites]
+    writes: list[TaskWrites]
 
 
 class _Held(msgspec.Struct):
@@ -35,10 +35,10 @@ class _Held(msgspec.Struct):
     checkpoint_id: str
     stored: bytes
     version: int
-    calls: list[tuple[int, bytes]]
+    writes: list[tuple[int, bytes]]
 
     def size(self) -> int:
-        return len(self.stored) + _size(self.calls)
+        return len(self.stored) + _size(self.writes)
 
 
 class NewestCheckpoints:
@@ -56,13 +56,13 @@ class NewestCheckpoints:
         held = self._of.get(namespace)
         if held is None:
             return None
-        calls = [TaskWrites(version, _decode(value)) for version, value in held.calls]
-        return NewestCheckpoint(held.checkpoint_id, _decode(held.stored), held.version, calls)
+        writes = [TaskWrites(version, _decode(value)) for version, value in held.writes]
+        return NewestCheckpoint(held.checkpoint_id, _decode(held.stored), held.version, writes)
 
     def learn(self, namespace: str, read: NewestCheckpoint) -> None:
         """Remember a checkpoint that was read, with all that tasks wrote after it."""
-        calls = [(call.version, encode(call.value)) for call in read.calls]
-        self._hold(namespace, _Held(read.checkpoint_id, encode(read.stored), read.version, calls))
+        writes = [(each.version, encode(each.value)) for each in read.writes]
+        self._hold(namespace, _Held(read.checkpoint_id, encode(read.stored), read.version, writes))
 
     def store(self, namespace: str, checkpoint_id: str, stored: bytes, version: int, *, again: bool) -> None:
         """Remember a checkpoint that this process stored, the newest of its namespace.
@@ -71,16 +71,16 @@ class NewestCheckpoints:
         """
         before = self._of.pop(namespace, None)
         if again and before is not None:
-            self._hold(namespace, _Held(checkpoint_id, stored, version, before.calls))
+            self._hold(namespace, _Held(checkpoint_id, stored, version, before.writes))
         elif not again and checkpoint_id > self._unsure:
-            calls = self._ahead.get((namespace, checkpoint_id), [])
-            self._hold(namespace, _Held(checkpoint_id, stored, version, calls))
+            writes = self._ahead.get((namespace, checkpoint_id), [])
+            self._hold(namespace, _Held(checkpoint_id, stored, version, writes))
 
-    def call(self, namespace: str, checkpoint_id: str, call: TaskWrites) -> None:
+    def add_writes(self, namespace: str, checkpoint_id: str, added: TaskWrites) -> None:
         """Remember what a task wrote in this process after a checkpoint, which may still be on its way."""
-        held, encoded = self._of.get(namespace), (call.version, encode(call.value))
+        held, encoded = self._of.get(namespace), (added.version, encode(added.value))
         if held is not None and held.checkpoint_id == checkpoint_id:
-            held.calls.append(encoded)
+            held.writes.append(encoded)
             self._hold(namespace, held)
         elif checkpoint_id > max(self._unsure, held.checkpoint_id if held else ""):
             self._ahead.setdefault((namespace, checkpoint_id), []).append(encoded)
@@ -108,5 +108,5 @@ class NewestCheckpoints:
             del self._of[next(iter(self._of))]
 
 
-def _size(calls: list[tuple[int, bytes]]) -> int:
-    return sum(len(value) for _, value in calls)
+def _size(writes: list[tuple[int, bytes]]) -> int:
+    return sum(len(value) for _, value in writes)

@@ -73,7 +73,7 @@ class Reads:
         newest = None if known is None else known.get(namespace)
         if newest is not None and wanted_id in {None, newest.checkpoint_id}:
             place = CheckpointPlace(thread_id, namespace, newest.checkpoint_id, newest.stored, newest.version)
-            return await self._tuple(ledger, place, newest.calls)
+            return await self._tuple(ledger, place, newest.writes)
         began = await start_of_life(handle, session, version)
         found = await self._place_in(handle, began, thread_id, namespace, wanted_id)
         if began is None or found is None:
@@ -214,7 +214,7 @@ class Reads:
         Raises:
             LogCorrupted: a blob is missing.
         """
-        fetched = Fetched(self.serde, self.cache)
+        fetched = Fetched(self.serde, self.cache, thread_id)
         level = wanted(references)
         while level:
             missing = sorted(fetched.take(level, whole=whole))
@@ -285,12 +285,12 @@ def _task_writes(kept: Iterable[KeptValue]) -> list[TaskWrites]:
     return [TaskWrites(each.version, each.value) for each in kept]
 
 
-def _written(calls: Iterable[TaskWrites]) -> list[tuple[str, str, int, dict[str, Any]]]:
+def _written(writes: Iterable[TaskWrites]) -> list[tuple[str, str, int, dict[str, Any]]]:
     written: dict[tuple[str, int], tuple[str, str, dict[str, Any]]] = {}
-    for call in sorted(calls, key=lambda each: each.version):
-        for index, channel, reference in call.value["writes"]:
-            place_of = (call.value["task"], index)
+    for each in sorted(writes, key=lambda own: own.version):
+        for index, channel, reference in each.value["writes"]:
+            place_of = (each.value["task"], index)
             if index < 0 or place_of not in written:
-                written[place_of] = (call.value["path"], channel, reference)
+                written[place_of] = (each.value["path"], channel, reference)
     ordered = sorted(written.items(), key=lambda item: writes_sort_key(item[1][0], *item[0]))
     return [(task, channel, index, reference) for (task, index), (_, channel, reference) in ordered]

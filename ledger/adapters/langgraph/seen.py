@@ -76,7 +76,7 @@ class BlobCache:
     def __init__(self) -> None:
         self._blobs: LastUsed[str, Typed] = LastUsed()
         self._runs: LastUsed[MessageMark, SeenRun] = LastUsed()
-        self._states: LastUsed[str, LoadedMessages] = LastUsed()
+        self._messages: LastUsed[str, LoadedMessages] = LastUsed()
 
     def add(self, name: str, typed: Typed) -> None:
         """Remember a blob; those least recently used are forgotten."""
@@ -96,16 +96,16 @@ class BlobCache:
 
     def loaded(self, serde: Any, name: str, typed: Typed) -> Any:
         """Return the message of a blob: a new object each time, for the caller may change it."""
-        states = self.states(name)
-        if states is not None:
-            return copies(states)[0]
+        known = self.loaded_messages(name)
+        if known is not None:
+            return copies(known)[0]
         message = serde.loads_typed(typed)
         self.learn(name, [message], len(typed[1]))
         return message
 
-    def states(self, name: str) -> LoadedMessages | None:
+    def loaded_messages(self, name: str) -> LoadedMessages | None:
         """Return what `copies` makes the messages of a blob of; None if it is not in memory."""
-        return self._states.get(name)
+        return self._messages.get(name)
 
     def learn(self, name: str, messages: Sequence[Any], largest: int) -> None:
         """Remember what was just loaded of a blob, and nobody changed yet; the *largest* message had so many bytes."""
@@ -114,13 +114,13 @@ class BlobCache:
             return
         with suppress(ValueError):  # an object of a program
             held = marshal.dumps([message.__getstate__() for message in messages])
-            self._states.add(name, (kinds, held), len(held))
+            self._messages.add(name, (kinds, held), len(held))
 
 
-def copies(states: LoadedMessages) -> list[BaseMessage]:
+def copies(known: LoadedMessages) -> list[BaseMessage]:
     """Return new messages that are equal to those remembered, in a fifth of the time of loading them."""
     messages = []
-    for kind, held in zip(states[0], marshal.loads(states[1]), strict=True):  # noqa: S302 - this process wrote it
+    for kind, held in zip(known[0], marshal.loads(known[1]), strict=True):  # noqa: S302 - this process wrote it
         message = kind.__new__(kind)
         message.__setstate__(held)
         messages.append(message)

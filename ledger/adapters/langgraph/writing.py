@@ -220,7 +220,7 @@ class Writes:
                     self._recent.show(session, checkpoint_id, [name for _, name in said])
                 reads = self._recent.newest(session, done.version)
                 if reads is not None:
-                    reads.call(namespace, checkpoint_id, TaskWrites(done.version, value))
+                    reads.add_writes(namespace, checkpoint_id, TaskWrites(done.version, value))
         self._remember(new)
 
     def _said(

@@ -137,14 +137,14 @@ async def test_a_saver_that_relies_on_less_would_be_noticed(
             RecentWrites, "newest", lambda self, session, _: of_version(self, session, self.head(session, "")[1])
         )
     elif fault == "ahead":
-        call = NewestCheckpoints.call
+        add_writes = NewestCheckpoints.add_writes
         monkeypatch.setattr(
             NewestCheckpoints,
-            "call",
+            "add_writes",
             lambda self, namespace, checkpoint_id, each: (
                 self.get(namespace)
                 and self.get(namespace).checkpoint_id == checkpoint_id
-                and call(self, namespace, checkpoint_id, each)
+                and add_writes(self, namespace, checkpoint_id, each)
             ),
         )
     else:
@@ -167,8 +167,8 @@ async def test_a_reader_may_change_what_it_gets() -> None:
         found.checkpoint["channel_values"]["messages"].clear()
 
 
-def _read(checkpoint_id: str, *, size: int = 0, calls: int = 0) -> NewestCheckpoint:
-    return NewestCheckpoint(checkpoint_id, {"x": "x" * size}, 9, [TaskWrites(9, {"task": at}) for at in range(calls)])
+def _read(checkpoint_id: str, *, size: int = 0, writes: int = 0) -> NewestCheckpoint:
+    return NewestCheckpoint(checkpoint_id, {"x": "x" * size}, 9, [TaskWrites(9, {"task": at}) for at in range(writes)])
 
 
 def test_what_a_thread_has_in_memory_is_bounded() -> None:
@@ -180,10 +180,10 @@ def test_what_a_thread_has_in_memory_is_bounded() -> None:
     known.learn("", _read("2", size=large))
     assert known.get("") is None
     known.learn("", _read("3", size=large // 2))
-    known.call("", "3", TaskWrites(10, {"x": "x" * large}))
+    known.add_writes("", "3", TaskWrites(10, {"x": "x" * large}))
     assert known.get("") is None
     for at in range(4, 9):
-        known.call("", str(at), TaskWrites(10, {"x": "x" * (large // 3)}))
+        known.add_writes("", str(at), TaskWrites(10, {"x": "x" * (large // 3)}))
     known.store("", "5", b"{}", 11, again=False)
     assert known.get("") is None, "what its tasks wrote was forgotten"
     known.store("", "8", b"{}", 12, again=False)
@@ -206,7 +206,7 @@ def test_what_was_forgotten_of_a_session_is_not_taken_for_all(monkeypatch: pytes
     recent.add("t", [], 2, 2)
     known = recent.newest("t", 2)
     assert known is not None
-    known.call("", "5", TaskWrites(2, {}))
+    known.add_writes("", "5", TaskWrites(2, {}))
     for session in ("u", "v"):
         recent.add(session, [], 2, 2)
     assert recent.newest("t", 2) is None
