@@ -103,7 +103,12 @@ class RecentWrites:
         return run.newest if run is not None and run.last == version else None
 
     def learn(self, session: str, version: int, namespace: str, newest: NewestCheckpoint) -> None:
-        """Remember what was read of a session that was at *version* before, unless it is at a later one by now."""
+        """Remember what was read of a session that was at *version* before, unless it is at a later one by now.
+
+        What this process wrote meanwhile may be known to be in the log only after the reader has seen it.
+        """
+        if max([newest.version, *(call.version for call in newest.calls)]) > version:
+            return
         run = self._of.get(session)
         if run is None or run.last < version:
             run = self._begin(session, version)

@@ -1,6 +1,8 @@
 """What a saver knows of a thread from memory is what the log has. Source: adapters LG-13."""
 
+import asyncio
 import random
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -8,7 +10,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 
-from ledger.adapters.langgraph import LedgerSaver, newest
+from ledger.adapters.langgraph import LedgerSaver, newest, reading
 from ledger.adapters.langgraph.newest import NewestCheckpoint, NewestCheckpoints, TaskWrites
 from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
 from ledger.memory import MemoryLedger
@@ -150,6 +152,61 @@ async def test_a_saver_that_relies_on_less_would_be_noticed(
     else:
         monkeypatch.setattr(NewestCheckpoints, "unsure", lambda self: "")
     assert not await _all_agree(seed, 100)
+
+
+async def _put(saver: LedgerSaver, at: int) -> None:
+    checkpoint = {**empty_checkpoint(), "id": f"{at:036}"}
+    await saver.aput(config_of(""), checkpoint, {"step": at}, {})  # type: ignore[arg-type]
+
+
+def _around_the_next_keep(
+    monkeypatch: pytest.MonkeyPatch, *, before: Callable[[], Awaitable[None]], after: Callable[[], Awaitable[None]]
+) -> None:
+    keep = MemoryLedger.keep
+
+    async def kept(self: MemoryLedger, *args: Any, **options: Any) -> Any:
+        monkeypatch.setattr(MemoryLedger, "keep", keep)
+        await before()
+        done = await keep(self, *args, **options)
+        await after()
+        return done
+
+    monkeypatch.setattr(MemoryLedger, "keep", kept)
+
+
+async def test_a_checkpoint_that_is_read_while_it_is_stored_has_what_its_tasks_wrote(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ledger = ledger_over(InMemoryStore())
+    saver = LedgerSaver(ledger)
+    await saver.aput_writes(config_of("", f"{2:036}"), [("x", "ahead of its checkpoint")], "task")
+    is_stored, is_read = asyncio.Event(), asyncio.Event()
+    look = reading.partial_state
+
+    async def nothing() -> None:
+        pass
+
+    async def until_read() -> None:
+        is_stored.set()
+        await is_read.wait()
+
+    async def looked(*args: Any) -> Any:
+        monkeypatch.setattr(reading, "partial_state", look)
+        state = await look(*args)
+        putting.append(asyncio.create_task(_put(saver, 2)))
+        await is_stored.wait()
+        return state
+
+    putting: list[asyncio.Task[None]] = []
+    _around_the_next_keep(monkeypatch, before=nothing, after=until_read)
+    monkeypatch.setattr(reading, "partial_state", looked)
+    await saver.aget_tuple(config_of(""))
+    is_read.set()
+    await putting[0]
+    found = await saver.aget_tuple(config_of(""))
+    assert found is not None
+    assert found.pending_writes == [("task", "x", "ahead of its checkpoint")]
+    assert found == await LedgerSaver(ledger).aget_tuple(config_of(""))
 
 
 async def test_a_reader_may_change_what_it_gets() -> None:
