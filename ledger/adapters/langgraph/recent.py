@@ -74,12 +74,11 @@ class RecentWrites:
     ) -> None:
         """Remember *blobs*, stored by a write whose events have the versions *first* to *last*.
 
-        *head* is the newest checkpoint after it, if nobody else wrote since it was looked for.
+        *head* is the newest checkpoint after it: nobody else wrote since it was looked for.
         """
         run = self._of.get(session)
         if run is None or first != run.last + 1 or len(run.blobs) > _BLOBS:
             run = self._begin(session, first)
-            head = head if first == 1 else None  # nobody else can have written to the session
         run.last = last
         run.blobs.update(blobs)
         if head is not None:
@@ -107,7 +106,7 @@ class RecentWrites:
 
         What this process wrote meanwhile may be known to be in the log only after the reader has seen it.
         """
-        if max([newest.version, *(call.version for call in newest.calls)]) > version:
+        if max([newest.version, *(each.version for each in newest.writes)]) > version:
             return
         run = self._of.get(session)
         if run is None or run.last < version:

@@ -37,6 +37,7 @@ from ledger.adapters.names import storable
 from ledger.adapters.opening import repeated
 from ledger.application.reading import partial_state
 from ledger.clock import SystemClock
+from ledger.contention import until_uncontended
 from ledger.errors import VersionConflict
 from ledger.memory import MemoryLedger
 from ledger.results import Guard, KeptBatch
@@ -65,19 +66,29 @@ class Writes:
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Store a checkpoint and return the config that names it."""
+        """Store a checkpoint and return the config that names it.
+
+        Raises:
+            Unavailable: others wrote to the thread all the time.
+        """
         thread_id, namespace = names_in(config)
         session = session_of(thread_id)
+
+        async def attempt(number: int) -> RunnableConfig:
+            head, version = self._recent.head(session, namespace) if number == 0 else (None, 0)
+            if not version:
+                version = (await partial_state(ledger._handle, session, {})).version  # noqa: SLF001 - adapters are part of the ledger
+            if head is None and version:
+                place = await self._reads.place(ledger, thread_id, namespace, None)
+                head = None if place is None else await self._head(ledger, place)
+            try:
+                return await self._put(ledger, config, checkpoint, metadata, new_versions, head, version)
+            except VersionConflict:
+                self._recent.forget_heads(session)
+                raise
+
         async with self._recent.turn(session, together=False):
-            head, version = self._recent.head(session, namespace)
-            if head is not None:
-                try:
-                    return await self._put(ledger, config, checkpoint, metadata, new_versions, head, version)
-                except VersionConflict:
-                    self._recent.forget_heads(session)
-            place = await self._reads.place(ledger, thread_id, namespace, None)
-            head = None if place is None else await self._head(ledger, place)
-            return await self._put(ledger, config, checkpoint, metadata, new_versions, head, None)
+            return await until_uncontended(attempt)
 
     async def _put(
         self,
@@ -87,9 +98,12 @@ class Writes:
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
         newest: ThreadHead | None,
-        version: int | None,
+        version: int,
     ) -> RunnableConfig:
-        """Store a checkpoint after the *newest* one of its namespace, at exactly that *version* if it is given."""
+        """Store a checkpoint after the *newest* one of its namespace, right after that *version* of the session.
+
+        So nobody has stored a later one or ended the thread, whose values this one does not store again.
+        """
         thread_id, namespace = names_in(config)
         session, parent_id = session_of(thread_id), config["configurable"].get("checkpoint_id")
         parent = newest
@@ -135,7 +149,7 @@ class Writes:
             *self._new_run(session, run_id, newest, parent),
             {"space": CHECKPOINTS, "key": checkpoint_key(namespace, checkpoint["id"]), "value": value},
         ]
-        guard: Guard = {} if version is None else {"expected_version": version}
+        guard: Guard = {"expected_version": version}
         encoded = encode(value)  # before anything waits: a graph that goes on changes its checkpoint
         done = await _keep(ledger, session, kept, entries=window.entries, only_entries=window.only, **guard)
         if done is None:

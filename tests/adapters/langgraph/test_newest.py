@@ -159,6 +159,10 @@ async def _put(saver: LedgerSaver, at: int) -> None:
     await saver.aput(config_of(""), checkpoint, {"step": at}, {})  # type: ignore[arg-type]
 
 
+async def _nothing() -> None:
+    pass
+
+
 def _around_the_next_keep(
     monkeypatch: pytest.MonkeyPatch, *, before: Callable[[], Awaitable[None]], after: Callable[[], Awaitable[None]]
 ) -> None:
@@ -183,9 +187,6 @@ async def test_a_checkpoint_that_is_read_while_it_is_stored_has_what_its_tasks_w
     is_stored, is_read = asyncio.Event(), asyncio.Event()
     look = reading.partial_state
 
-    async def nothing() -> None:
-        pass
-
     async def until_read() -> None:
         is_stored.set()
         await is_read.wait()
@@ -198,7 +199,7 @@ async def test_a_checkpoint_that_is_read_while_it_is_stored_has_what_its_tasks_w
         return state
 
     putting: list[asyncio.Task[None]] = []
-    _around_the_next_keep(monkeypatch, before=nothing, after=until_read)
+    _around_the_next_keep(monkeypatch, before=_nothing, after=until_read)
     monkeypatch.setattr(reading, "partial_state", looked)
     await saver.aget_tuple(config_of(""))
     is_read.set()
@@ -207,6 +208,48 @@ async def test_a_checkpoint_that_is_read_while_it_is_stored_has_what_its_tasks_w
     assert found is not None
     assert found.pending_writes == [("task", "x", "ahead of its checkpoint")]
     assert found == await LedgerSaver(ledger).aget_tuple(config_of(""))
+
+
+@pytest.mark.parametrize("reads_between", [False, True])
+async def test_a_checkpoint_that_others_stored_just_before_an_older_one_stays_the_newest(
+    monkeypatch: pytest.MonkeyPatch, reads_between: bool
+) -> None:
+    ledger = ledger_over(InMemoryStore())
+    first, second = LedgerSaver(ledger), LedgerSaver(ledger)
+    await _put(first, 1)
+
+    async def overtake() -> None:
+        await _put(first, 3)
+        if reads_between:
+            await second.aget_tuple(config_of(""))
+
+    _around_the_next_keep(monkeypatch, before=overtake, after=_nothing)
+    await _put(second, 2)
+    wanted = await LedgerSaver(ledger).aget_tuple(config_of(""))
+    assert wanted is not None
+    assert wanted.checkpoint["id"] == f"{3:036}"
+    assert await second.aget_tuple(config_of("")) == wanted
+
+
+async def test_a_checkpoint_has_its_values_though_the_thread_was_deleted_just_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ledger = ledger_over(InMemoryStore())
+    first, second = LedgerSaver(ledger), LedgerSaver(ledger)
+    said = {"messages": [HumanMessage("once", id="1")], "note": "x" * 1_000}
+    versions: Any = {"messages": "1", "note": "1"}
+    checkpoint: Any = {**empty_checkpoint(), "channel_values": said, "channel_versions": versions}
+    config = await first.aput(config_of(""), checkpoint, {}, versions)
+
+    async def delete() -> None:
+        await first.adelete_thread("t")
+
+    _around_the_next_keep(monkeypatch, before=delete, after=_nothing)
+    await second.aput(config, {**checkpoint, "id": str(uuid6(clock_seq=-2))}, {}, {})
+    for saver in (second, LedgerSaver(ledger)):
+        found = await saver.aget_tuple(config_of(""))
+        assert found is not None
+        assert found.checkpoint["channel_values"] == said
 
 
 async def test_a_reader_may_change_what_it_gets() -> None:
