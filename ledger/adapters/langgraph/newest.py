@@ -88,7 +88,11 @@ class NewestCheckpoints:
                 self._unsure = self.unsure()
                 self._ahead.clear()
         else:  # of one that was the newest before
-            self._unsure = max(self._unsure, checkpoint_id)
+            self.doubt(checkpoint_id)
+
+    def doubt(self, checkpoint_id: str) -> None:
+        """Remember that tasks may have written after this checkpoint what is not known here."""
+        self._unsure = max(self._unsure, checkpoint_id)
 
     def unsure(self) -> str:
         """Return the greatest id of a checkpoint of which tasks may have written what only this knows."""
@@ -98,10 +102,10 @@ class NewestCheckpoints:
         self._ahead.pop((namespace, held.checkpoint_id), None)
         for key in [key for key in self._ahead if key[0] == namespace and key[1] < held.checkpoint_id]:
             del self._ahead[key]
-            self._unsure = max(self._unsure, key[1])
+            self.doubt(key[1])
         self._of.pop(namespace, None)
         if held.size() > _MOST_BYTES:
-            self._unsure = max(self._unsure, held.checkpoint_id)
+            self.doubt(held.checkpoint_id)
             return
         self._of[namespace] = held
         if len(self._of) > _NAMESPACES:

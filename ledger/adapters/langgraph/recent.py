@@ -101,6 +101,14 @@ class RecentWrites:
         run = self._of.get(session)
         return run.newest if run is not None and run.last == version else None
 
+    def doubt(self, session: str, checkpoint_id: str) -> None:
+        """Remember that tasks may have written after this checkpoint what is not known here."""
+        run = self._of.get(session)
+        if run is None:
+            self._unsure = max(self._unsure, checkpoint_id)
+        else:
+            run.newest.doubt(checkpoint_id)
+
     def learn(self, session: str, version: int, namespace: str, newest: NewestCheckpoint) -> None:
         """Remember what was read of a session that was at *version* before, unless it is at a later one by now.
 

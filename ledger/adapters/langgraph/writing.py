@@ -222,12 +222,16 @@ class Writes:
             own = {"space": WRITES, "key": writes_key(namespace, checkpoint_id, task_id), "value": value}
             leaves_out = len(new) < len(stored.blobs)  # so nobody may have ended their life
             guard: Guard = {"expected_version": version} if leaves_out else {}
+            done = None
             try:
                 kept = [*blob_values(new, besides=carry(entries, stored.find)), own]
                 done = await _keep(ledger, session, kept, entries=entries, **guard)
             except VersionConflict:
                 entries = []
                 done = await _keep(ledger, session, [*blob_values(stored.blobs), own])
+            finally:
+                if done is None:  # they may be stored, at a version that nobody knows
+                    self._recent.doubt(session, checkpoint_id)
             if done is not None:
                 self._recent.add(session, stored.blobs, done.first_version, done.version)
                 if entries:

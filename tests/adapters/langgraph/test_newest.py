@@ -1,9 +1,11 @@
 """What a saver knows of a thread from memory is what the log has. Source: adapters LG-13."""
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Awaitable, Callable
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from langchain_core.messages import HumanMessage
@@ -13,6 +15,7 @@ from langgraph.checkpoint.base.id import uuid6
 from ledger.adapters.langgraph import LedgerSaver, newest, reading
 from ledger.adapters.langgraph.newest import NewestCheckpoint, NewestCheckpoints, TaskWrites
 from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
+from ledger.errors import DatabaseUnavailable
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.ledgers import ledger_over
@@ -250,6 +253,34 @@ async def test_a_checkpoint_has_its_values_though_the_thread_was_deleted_just_be
         found = await saver.aget_tuple(config_of(""))
         assert found is not None
         assert found.checkpoint["channel_values"] == said
+
+
+@pytest.mark.parametrize("lost", [1, 3])
+async def test_what_a_task_wrote_is_read_though_the_answer_of_the_database_was_lost(
+    monkeypatch: pytest.MonkeyPatch, lost: int
+) -> None:
+    ledger = ledger_over(InMemoryStore())
+    saver = LedgerSaver(ledger)
+    await _put(saver, 1)
+    answers = iter([False] * lost)
+    keep = MemoryLedger.keep
+
+    async def kept(self: MemoryLedger, *args: Any, **options: Any) -> Any:
+        done = await keep(self, *args, **options)
+        if not next(answers, True):
+            raise DatabaseUnavailable("the connection is gone")
+        return done
+
+    monkeypatch.setattr(MemoryLedger, "keep", kept)
+    if lost == 3:
+        monkeypatch.setattr(MemoryLedger, "get_kept", AsyncMock(return_value=None))
+    with contextlib.suppress(DatabaseUnavailable):
+        await saver.aput_writes(config_of("", f"{2:036}"), [("x", "ahead of its checkpoint")], "task")
+    monkeypatch.undo()
+    await _put(saver, 2)
+    found = await saver.aget_tuple(config_of(""))
+    assert found is not None
+    assert found.pending_writes == [("task", "x", "ahead of its checkpoint")]
 
 
 async def test_a_reader_may_change_what_it_gets() -> None:
