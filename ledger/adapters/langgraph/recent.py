@@ -19,7 +19,8 @@ class ThreadHead(msgspec.Struct, frozen=True):
     """A checkpoint as a step after it needs it: its run, its values' references, its messages' digests, its *blobs*.
 
     *shown* are the names of the messages that the window has: those of the checkpoint, and what was said since. None if
-    that is not known. *said* are the last of them, each with the id of the checkpoint after which a task wrote it.
+    that is not known. *said* are the last of them, each with the id of the checkpoint after which a task wrote it. It
+    *waits* if the graph was called with what is a message only in the next checkpoint, such as ``("user", "Hello")``.
     """
 
     namespace: str
@@ -31,6 +32,7 @@ class ThreadHead(msgspec.Struct, frozen=True):
     run_id: str | None
     shown: list[str] | None
     said: tuple[tuple[str, str], ...] = ()
+    waits: bool = False
 
 
 class _Run(msgspec.Struct):

@@ -149,16 +149,17 @@ class Writes:
             *self._new_run(session, run_id, newest, parent),
             {"space": CHECKPOINTS, "key": checkpoint_key(namespace, checkpoint["id"]), "value": value},
         ]
-        guard: Guard = {"expected_version": version}
-        encoded = encode(value)  # before anything waits: a graph that goes on changes its checkpoint
-        done = await _keep(ledger, session, kept, entries=window.entries, only_entries=window.only, **guard)
+        # before anything waits: a graph that goes on changes its checkpoint
+        encoded, waits = encode(value), _waits(values.get(_INPUT), references.get(_INPUT), stored)
+        options = {"entries": window.entries, "only_entries": window.only, "expected_version": version}
+        done = await _keep(ledger, session, kept, **options)
         if done is None:
             self._recent.forget_heads(session)
         else:
             head = newest
             if follows:
                 names = namespace, checkpoint["id"], done.version
-                head = ThreadHead(*names, references, digests, _NO_BLOBS, run_id, window.shown, window.said)
+                head = ThreadHead(*names, references, digests, _NO_BLOBS, run_id, window.shown, window.said, waits)
             blobs = [*new, *read_blobs]
             self._recent.add(session, blobs, done.first_version, done.version, head=head)
             reads = self._recent.newest(session, done.version) if follows else None
@@ -256,6 +257,8 @@ class Writes:
         head, _ = self._recent.head(session, "")
         if not self._is_open or head is None or head.shown is None or head.checkpoint_id > checkpoint_id:
             return []
+        if head.waits:  # what a task says comes after what the graph was called with
+            return []
         pairs = (
             pair
             for (_, value), (_, channel, reference) in zip(writes, written, strict=True)
@@ -310,3 +313,9 @@ def _input(value: Any, reference: Any, stored: Stored) -> list[tuple[BaseMessage
     if not isinstance(value, dict) or not reference or "fields" not in (reference[1] or {}):
         return []
     return to_show(value.get(MESSAGES), stored.digests.get(id(reference[1]["fields"].get(MESSAGES)), []))
+
+
+def _waits(value: Any, reference: Any, stored: Stored) -> bool:
+    """Tell whether a graph is called with what is to become messages, and is none yet."""
+    asked = value.get(MESSAGES) if isinstance(value, dict) else getattr(value, MESSAGES, None)
+    return bool(asked) and not _input(value, reference, stored)

@@ -7,10 +7,12 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.channels.delta import DeltaChannel
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from ledger.adapters.langgraph import LedgerSaver, writing
+from ledger.events import EntryRemoved
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from tests.adapters.langgraph.test_put_cost import CONFIG, ask, graph_with, window
@@ -140,6 +142,24 @@ async def test_what_was_said_is_shown_before_the_step_ends__LG_5(ledger: MemoryL
     saver = LedgerSaver(ledger) if cold else saver
     await graph_of_two(saver, works=True).ainvoke(None, CONFIG)
     assert await window(ledger) == await messages(saver) == ["question", "first", "second"]
+
+
+@pytest.mark.parametrize("asked", [("user", "question"), {"role": "user", "content": "question"}, "question"])
+async def test_what_is_said_comes_after_a_question_that_is_no_message_yet__LG_5(
+    ledger: MemoryLedger, saver: LedgerSaver, asked: Any
+) -> None:
+    question, answer = HumanMessage("question", id="1"), AIMessage("answer", id="2")
+    config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    states = [{"__start__": {"messages": [asked]}}, {"messages": [question]}, {"messages": [question, answer]}]
+    for at, values in enumerate(states):
+        versions = {channel: saver.get_next_version(None, None) for channel in values}
+        checkpoint: Any = {**empty_checkpoint(), "id": f"{at:036}", "channel_values": values}
+        if at == 1:  # a task may end before the checkpoint is stored that it began with
+            told = {"configurable": {**config["configurable"], "checkpoint_id": checkpoint["id"]}}
+            await saver.aput_writes(told, [("messages", [answer])], "task")
+        config = await saver.aput(config, {**checkpoint, "channel_versions": versions}, {}, versions)
+    assert await window(ledger) == ["question", "answer"]
+    assert not [event for event in await ledger.get_events("t", limit=1_000) if isinstance(event.payload, EntryRemoved)]
 
 
 @pytest.mark.parametrize("cold", [False, True])
