@@ -30,6 +30,7 @@ from ledger.adapters.langgraph.stored import from_plain_or_packed
 from ledger.adapters.names import stored_key
 from ledger.application.handle import NamespaceHandle
 from ledger.application.kept_reading import list_kept_of_life, newest_version, start_of_life
+from ledger.errors import LogCorrupted
 from ledger.memory import MemoryLedger
 from ledger.results import KeptValue
 
@@ -73,7 +74,7 @@ class Reads:
         newest = None if known is None else known.get(namespace)
         if newest is not None and wanted_id in {None, newest.checkpoint_id}:
             place = CheckpointPlace(thread_id, namespace, newest.checkpoint_id, newest.stored, newest.version)
-            return await self._tuple(ledger, place, newest.writes)
+            return await self._tuple(ledger, place, newest.writes) or await self.get_tuple(ledger, config)
         began = await start_of_life(handle, session, version)
         found = await self._place_in(handle, began, thread_id, namespace, wanted_id)
         if began is None or found is None:
@@ -83,7 +84,7 @@ class Reads:
         if not wanted_id:
             read = NewestCheckpoint(found.checkpoint_id, found.stored, found.version, writes)
             self._recent.learn(session, version, namespace, read)
-        return await self._tuple(ledger, found, writes, began)
+        return await self._tuple(ledger, found, writes, began) or await self.get_tuple(ledger, config)
 
     async def _began(self, ledger: MemoryLedger, thread_id: str) -> int | None:
         """Return the version at which the life of a thread's session began; None if there is none."""
@@ -170,11 +171,24 @@ class Reads:
             last = page[-1].key
 
     async def tuples(self, ledger: MemoryLedger, places: Sequence[CheckpointPlace]) -> list[CheckpointTuple]:
-        """Return the checkpoints at *places* with their values and writes."""
-        return [await self._tuple(ledger, place, await self._writes(ledger, place)) for place in places]
+        """Return the checkpoints at *places* with their values and writes; not of threads deleted meanwhile."""
+        found = [await self._tuple(ledger, place, await self._writes(ledger, place)) for place in places]
+        return [each for each in found if each is not None]
 
     async def _tuple(
         self, ledger: MemoryLedger, place: CheckpointPlace, writes: Iterable[TaskWrites], began: int | None = None
+    ) -> CheckpointTuple | None:
+        """Return a checkpoint with its values; None if its thread was deleted since the *place* was looked for."""
+        try:
+            return await self._tuple_at(ledger, place, writes, began)
+        except LogCorrupted:
+            now = await self.place(ledger, place.thread_id, place.namespace, place.checkpoint_id)
+            if now is not None and now.version == place.version:
+                raise
+            return None
+
+    async def _tuple_at(
+        self, ledger: MemoryLedger, place: CheckpointPlace, writes: Iterable[TaskWrites], began: int | None
     ) -> CheckpointTuple:
         written = _written(writes)
         stored = place.stored["values"]

@@ -38,7 +38,7 @@ from ledger.adapters.opening import repeated
 from ledger.application.reading import partial_state
 from ledger.clock import SystemClock
 from ledger.contention import until_uncontended
-from ledger.errors import VersionConflict
+from ledger.errors import LogCorrupted, VersionConflict
 from ledger.memory import MemoryLedger
 from ledger.results import Guard, KeptBatch
 
@@ -73,19 +73,24 @@ class Writes:
         """
         thread_id, namespace = names_in(config)
         session = session_of(thread_id)
+        handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
 
         async def attempt(number: int) -> RunnableConfig:
             head, version = self._recent.head(session, namespace) if number == 0 else (None, 0)
             if not version:
-                version = (await partial_state(ledger._handle, session, {})).version  # noqa: SLF001 - adapters are part of the ledger
-            if head is None and version:
-                place = await self._reads.place(ledger, thread_id, namespace, None)
-                head = None if place is None else await self._head(ledger, place)
+                version = (await partial_state(handle, session, {})).version
             try:
+                if head is None and version:
+                    place = await self._reads.place(ledger, thread_id, namespace, None)
+                    head = None if place is None else await self._head(ledger, place)
                 return await self._put(ledger, config, checkpoint, metadata, new_versions, head, version)
             except VersionConflict:
                 self._recent.forget_heads(session)
                 raise
+            except LogCorrupted:
+                if (await partial_state(handle, session, {})).version == version:
+                    raise
+                return await attempt(number + 1)  # the thread was deleted meanwhile
 
         async with self._recent.turn(session, together=False):
             return await until_uncontended(attempt)
