@@ -1,19 +1,25 @@
 """Deleting and pruning: tombstones, never an erasure. Source: adapters LG-9."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+
+from ledger.adapters.langgraph.carried import carry
 from ledger.adapters.langgraph.keys import CHECKPOINTS, WRITES, beginning, checkpoint_key, session_of
 from ledger.adapters.langgraph.reading import CheckpointPlace, Reads
 from ledger.adapters.langgraph.runs import run_of, sessions
+from ledger.adapters.langgraph.window import all_entries
+from ledger.adapters.langgraph.writing import MESSAGES
 from ledger.contention import until_uncontended
 from ledger.errors import SessionNotFound
 from ledger.memory import MemoryLedger
-from ledger.results import Guard
 
 _MOST: Final = 10_000
 #: Counters that the metadata of a checkpoint has for its delta channels.
 _DELTA_CHANNELS: Final = "counters_since_delta_snapshot"
+_AS_IT_IS: Final[Mapping[str, Any]] = {}
 #: A namespace and the id of a checkpoint in it.
 Name = tuple[str, str]
 
@@ -31,13 +37,43 @@ class Removals:
             await ledger.clear_session(session, end=True)
 
     async def delete_for_runs(self, ledger: MemoryLedger, run_ids: Sequence[str]) -> None:
-        """Hide the checkpoints of runs, and the writes after them, in all threads that have one."""
+        """Hide the checkpoints of runs, and the writes after them, in all threads that have one.
+
+        Raises:
+            Unavailable: others wrote to a thread all the time.
+        """
         runs = set(run_ids)
         threads = {session: None for run_id in runs for session in await sessions(ledger, run_id)}
         for session in threads:
-            places = [place async for place in self._reads.all_places(ledger, session, None)]
-            unwanted = [place for place in places if run_of(self._reads.metadata(place)) in runs]
-            await _keep(ledger, session, await self._hidden(ledger, session, unwanted))
+            await until_uncontended(partial(self._hide_runs, ledger, session, runs))
+
+    async def _hide_runs(self, ledger: MemoryLedger, session: str, runs: Collection[str], _: int) -> None:
+        try:
+            version = (await ledger.get_state(session)).version
+        except SessionNotFound:  # deleted meanwhile
+            return
+        places = [place async for place in self._reads.all_places(ledger, session, None)]
+        unwanted = [place for place in places if run_of(self._reads.metadata(place)) in runs]
+        window = await self._window_without(ledger, places, unwanted)
+        changes = await self._hidden(ledger, session, unwanted)
+        await _keep(ledger, session, changes, window, expected_version=version)
+
+    async def _window_without(
+        self, ledger: MemoryLedger, places: Iterable[CheckpointPlace], unwanted: Iterable[CheckpointPlace]
+    ) -> dict[str, Any]:
+        """Return what makes the window that of the newest root checkpoint that stays; nothing if that is the newest."""
+        hidden = {_name(place) for place in unwanted}
+        roots = [place for place in places if not place.namespace]  # the newest comes first
+        if isinstance(self._reads.serde, EncryptedSerializer) or not roots or _name(roots[0]) not in hidden:
+            return {}
+        left = next((place for place in roots if _name(place) not in hidden), None)
+        reference = None if left is None else (left.stored["values"].get(MESSAGES) or [None, None])[1]
+        if left is None or reference is None or "messages" not in reference:
+            return {"entries": [], "only_entries": True}
+        fetched = await self._reads.fetch(ledger, left.thread_id, [reference], whole=True)
+        entries = all_entries(zip(fetched.value(reference), fetched.message_names(reference), strict=True))
+        carry(entries, fetched.blobs.get)
+        return {"entries": entries, "only_entries": True}
 
     async def prune(self, ledger: MemoryLedger, thread_ids: Sequence[str], strategy: str) -> None:
         """Hide all but the newest checkpoint of each namespace, or all.
@@ -130,11 +166,19 @@ class Removals:
         return hidden
 
 
-async def _keep(ledger: MemoryLedger, session: str, changes: Sequence[dict[str, Any]], **guard: int) -> None:
-    own: Guard = {"expected_version": guard["expected_version"]} if guard else {}
+async def _keep(
+    ledger: MemoryLedger,
+    session: str,
+    changes: Sequence[dict[str, Any]],
+    window: Mapping[str, Any] = _AS_IT_IS,
+    *,
+    expected_version: int,
+) -> None:
+    """Store *changes*, and with the first of them what becomes of the *window*."""
     for at in range(0, len(changes), _MOST):
-        done = await ledger.keep(session, changes[at : at + _MOST], **own)
-        own = {"expected_version": done.version} if guard else {}
+        own = {} if at else window
+        done = await ledger.keep(session, changes[at : at + _MOST], expected_version=expected_version, **own)
+        expected_version = done.version
 
 
 def _name(place: CheckpointPlace) -> Name:

@@ -173,6 +173,36 @@ async def test_what_was_said_leaves_with_the_step_that_is_given_up__LG_5(ledger:
     assert await window(ledger) == await messages(saver) == ["other"]
 
 
+@pytest.mark.parametrize("cold", [False, True])
+async def test_the_window_goes_back_with_the_run_that_is_deleted__LG_5(ledger: MemoryLedger, cold: bool) -> None:
+    saver = LedgerSaver(ledger)
+    graph = StateGraph(MessagesState)
+    graph.add_node("trim", lambda state: {"messages": [RemoveMessage(id=each.id) for each in state["messages"][1:]]})
+    graph.add_edge(START, "trim")
+    await ask(saver, "one", "two")
+    before = await window(ledger)
+    of_run: Any = {**CONFIG, "metadata": {"run_id": "r"}}
+    await graph.compile(checkpointer=saver).ainvoke({"messages": [HumanMessage("three")]}, of_run)
+    assert await window(ledger) == ["one"]
+    await saver.adelete_for_runs(["r"])
+    assert await window(ledger) == await messages(saver) == before == ["one", "answer 1", "two", "answer 3"]
+    saver = LedgerSaver(ledger) if cold else saver
+    for question in ("four", "five"):
+        await ask(saver, question)
+        assert await window(ledger) == await messages(saver)
+    assert (await ledger.verify("t")).ok
+
+
+async def test_the_window_is_empty_after_the_last_run_was_deleted__LG_5(
+    ledger: MemoryLedger, saver: LedgerSaver
+) -> None:
+    await graph_with(saver).ainvoke({"messages": [HumanMessage("one")]}, {**CONFIG, "metadata": {"run_id": "r"}})
+    await saver.adelete_for_runs(["r"])
+    assert await window(ledger) == []
+    await ask(saver, "two")
+    assert await window(ledger) == await messages(saver) == ["two", "answer 1"]
+
+
 async def test_a_message_comes_back_as_it_was_though_its_entry_was_edited__LG_4(
     ledger: MemoryLedger, saver: LedgerSaver
 ) -> None:
