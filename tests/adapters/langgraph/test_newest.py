@@ -15,6 +15,7 @@ from langgraph.checkpoint.base.id import uuid6
 from ledger.adapters.langgraph import LedgerSaver, newest, reading
 from ledger.adapters.langgraph.newest import NewestCheckpoint, NewestCheckpoints, TaskWrites
 from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
+from ledger.adapters.langgraph.seen import BlobCache
 from ledger.errors import DatabaseUnavailable, LogCorrupted
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
@@ -188,14 +189,14 @@ async def test_a_checkpoint_that_is_read_while_it_is_stored_has_what_its_tasks_w
     saver = LedgerSaver(ledger)
     await saver.aput_writes(config_of("", f"{2:036}"), [("x", "ahead of its checkpoint")], "task")
     is_stored, is_read = asyncio.Event(), asyncio.Event()
-    look = reading.partial_state
+    look = reading.newest_version
 
     async def until_read() -> None:
         is_stored.set()
         await is_read.wait()
 
     async def looked(*args: Any) -> Any:
-        monkeypatch.setattr(reading, "partial_state", look)
+        monkeypatch.setattr(reading, "newest_version", look)
         state = await look(*args)
         putting.append(asyncio.create_task(_put(saver, 2)))
         await is_stored.wait()
@@ -203,7 +204,7 @@ async def test_a_checkpoint_that_is_read_while_it_is_stored_has_what_its_tasks_w
 
     putting: list[asyncio.Task[None]] = []
     _around_the_next_keep(monkeypatch, before=_nothing, after=until_read)
-    monkeypatch.setattr(reading, "partial_state", looked)
+    monkeypatch.setattr(reading, "newest_version", looked)
     await saver.aget_tuple(config_of(""))
     is_read.set()
     await putting[0]
@@ -283,8 +284,8 @@ async def test_what_a_task_wrote_is_read_though_the_answer_of_the_database_was_l
     assert found.pending_writes == [("task", "x", "ahead of its checkpoint")]
 
 
-@pytest.mark.parametrize("does", ["get", "list", "put"])
-async def test_a_thread_that_is_deleted_while_it_is_used_is_empty__LG_9(
+@pytest.mark.parametrize("does", ["get", "get again", "list", "put"])
+async def test_a_thread_that_is_deleted_while_it_is_used_is_read_as_it_was_or_as_empty__LG_9(
     monkeypatch: pytest.MonkeyPatch, does: str
 ) -> None:
     ledger = ledger_over(InMemoryStore())
@@ -292,7 +293,10 @@ async def test_a_thread_that_is_deleted_while_it_is_used_is_empty__LG_9(
     versions: Any = {"note": "1"}
     checkpoint: Any = {**empty_checkpoint(), "channel_values": {"note": "x" * 1_000}, "channel_versions": versions}
     config = await first.aput(config_of(""), checkpoint, {}, versions)
-    fetch = reading.Reads.fetch
+    before, fetch = await first.aget_tuple(config_of("")), reading.Reads.fetch
+    if does == "get again":
+        await second.aget_tuple(config_of(""))
+        second._blobs = BlobCache()
 
     async def fetched(*args: Any, **options: Any) -> Any:
         monkeypatch.undo()
@@ -300,7 +304,8 @@ async def test_a_thread_that_is_deleted_while_it_is_used_is_empty__LG_9(
         return await fetch(*args, **options)
 
     monkeypatch.setattr(reading.Reads, "fetch", fetched)
-    if does == "get":
+    if does.startswith("get"):
+        assert await second.aget_tuple(config_of("")) == (before if does == "get" else None)
         assert await second.aget_tuple(config_of("")) is None
     elif does == "list":
         assert [found async for found in second.alist(config_of(""))] == []
