@@ -168,6 +168,47 @@ def test_text_that_no_entry_may_have_is_replaced_and_stored_as_it_was() -> None:
     assert json.loads(draft.data["json"]) == line
 
 
+def _deep(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = {"in": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        {"answers": {"Which of these do you prefer? " * 10: "The first"}},
+        {"files": {f"garden/{number}.py": 1 for number in range(1_001)}},
+        _deep(40),
+        [_deep(400)],
+    ],
+    ids=["a question as key", "many files as keys", "deep", "deeper"],
+)
+def test_an_object_that_no_entry_may_have_is_shown_as_text_and_stored_as_it_was(found: Any) -> None:
+    line = {**json.loads((SAMPLES / "claude_simple.jsonl").read_text().splitlines()[0]), "toolUseResult": found}
+    raw = json.dumps(line).encode() + b"\n"
+    ((draft,),) = [batch for one in TranscriptFile(lambda: [raw], name="file") for batch in batches_of(one.steps)]
+    assert draft.content == line["message"]["content"]
+    assert json.loads(draft.data["json"]) == line
+
+
+def test_a_number_with_thousands_of_digits_is_text() -> None:
+    line = json.loads((SAMPLES / "claude_simple.jsonl").read_text().splitlines()[0])
+    raw = json.dumps({**line, "big": "BIG"}).replace('"BIG"', "9" * 5_000).encode() + b"\n"
+    ((draft,),) = [batch for one in TranscriptFile(lambda: [raw], name="file") for batch in batches_of(one.steps)]
+    assert (draft.data["big"], draft.data["json"]) == ("9" * 5_000, raw.decode().strip())
+
+
+def test_a_chat_that_is_one_document_is_read_with_text_that_no_entry_may_have() -> None:
+    chat = json.loads((SAMPLES / "gemini_simple.json").read_text())
+    chat["messages"][0]["content"] = "a\0b"
+    raw = json.dumps(chat, indent=2).encode().splitlines(keepends=True)
+    (found,) = [list(batches_of(one.steps)) for one in TranscriptFile(lambda: raw, name="file")]
+    assert found[0][0].content == "a␀b"
+    assert json.loads(found[0][0].data["conversation"]["json"]) == chat
+
+
 def test_a_text_over_the_limit_is_cut_and_stored_whole() -> None:
     line = json.loads((SAMPLES / "claude_simple.jsonl").read_text().splitlines()[0])
     line["message"]["content"] = "x" * 1_100_000

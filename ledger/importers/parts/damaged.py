@@ -1,25 +1,32 @@
 """Lines with text that no entry may have: shown with replacement characters, and stored as they were.
 
-Programs write NUL, halves of characters and huge numbers into their logs. A whole history is not refused for them:
-the line is read with ``␀``, ``�`` and numbers as text, and its JSON is stored beside it, as ASCII text.
+Programs write NUL, halves of characters, huge numbers, deep JSON and objects with a question or thousands of paths as
+keys into their logs. A whole history is not refused for them: the line is read with ``␀``, ``�``, and numbers and
+such objects as text, and its JSON is stored beside it, as ASCII text.
 """
 
 import json
 from typing import Any, Final
 
 from ledger.errors import InvalidInput
-from ledger.strict_json import INT_MAX, INT_MIN, JsonLimits, is_plain_text, parse
+from ledger.strict_json import INT_MAX, INT_MIN, NUMBER_CHARACTERS, TRANSCRIPT, JsonLimits, is_plain_text, parse
 
-#: The faults that leave a line readable.
+#: The faults that leave a value readable.
 READABLE: Final = frozenset({"nul_not_allowed", "invalid_unicode", "number_out_of_range"})
+#: Those that leave a line readable: parts of it that no entry has room for can be shown as text.
+READABLE_LINE: Final = READABLE | {"too_deep", "too_many_keys", "key_too_long"}
 #: The field that has the JSON of the line.
 ORIGINAL: Final = "json"
 
 
 def readable(data: bytes) -> Any:
-    """Return the JSON value in *data* without what made it unreadable; an object also has its text as ``json``."""
+    """Return the JSON value in *data* without what made it unreadable; an object also has its text as ``json``.
+
+    Raises:
+        ValueError, RecursionError: it is no JSON, or deeper than Python reads.
+    """
     text = data.decode().strip()
-    value = clean(json.loads(text))
+    value = _within(json.loads(text, parse_int=_integer), TRANSCRIPT)
     return {**value, ORIGINAL: text} if isinstance(value, dict) else value
 
 
@@ -55,3 +62,22 @@ def clean(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool) and not INT_MIN <= value <= INT_MAX:
         return str(value)
     return value
+
+
+def _within(value: Any, limits: JsonLimits, depth: int = 1) -> Any:
+    """Return what `clean` does, with JSON as text for what is too deep, and for objects with too many or long keys."""
+    if not isinstance(value, dict | list):
+        return clean(value)
+    if depth > limits.depth:
+        return json.dumps(value)
+    if isinstance(value, list):
+        return [_within(item, limits, depth + 1) for item in value]
+    shown = {clean(key): _within(item, limits, depth + 1) for key, item in value.items()}
+    if len(value) > limits.keys or any(len(key.encode()) > limits.key_bytes for key in shown):
+        return json.dumps(value)
+    return shown
+
+
+def _integer(digits: str) -> int | str:
+    """Return a number, as text if it has more digits than Python reads."""
+    return int(digits) if len(digits) <= NUMBER_CHARACTERS else digits

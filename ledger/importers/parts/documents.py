@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from ledger.errors import ImportRefused, InvalidInput
-from ledger.importers.parts.damaged import READABLE, readable
+from ledger.importers.parts.damaged import READABLE_LINE, readable
 from ledger.strict_json import TRANSCRIPT, parse
 
 #: What to do with a document that is too large.
@@ -62,7 +62,7 @@ def each_document(source: bytes | Iterable[bytes]) -> Iterator[Document]:
         if len(whole) > TRANSCRIPT.size:
             break  # `parse` refuses it
     try:
-        yield Document(number, _parse(bytes(whole), number))
+        yield _document(bytes(whole), number)
     except ImportRefused:
         if _are_lines(first.strip(), second):
             _parse(first.strip(), number)
@@ -95,9 +95,12 @@ def _document(data: bytes, line: int) -> Document:
     try:
         return Document(line, _parse(data, line))
     except ImportRefused as fault:
-        if fault.code not in READABLE:
+        if fault.code not in READABLE_LINE:
             raise
-        return Document(line, readable(data), fault)
+        try:
+            return Document(line, readable(data), fault)
+        except (ValueError, RecursionError):
+            raise fault from None
 
 
 def _parse(data: bytes, line: int) -> Any:
