@@ -11,7 +11,7 @@ from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.base import EMPTY, text_of
 from ledger.importers.parts.response_items import item_entry
-from ledger.session.attachments import put_back
+from ledger.session.attachments import SAID, put_back
 from ledger.session.drafts import draft_entry
 from projections.entries import Entry
 
@@ -29,7 +29,10 @@ def data_of(entry: Entry, attachments: Mapping[str, bytes]) -> JsonObject:
     if ITEM not in held:
         held.pop(REASONING, None)  # a provider takes it back only before the item that it led to
     try:
-        return dict(put_back(held, attachments))
+        return {
+            key: put_back(value, attachments, literal=SAID if key in {CONTENT, ITEM} else ())
+            for key, value in held.items()
+        }
     except KeyError:
         return {}
 

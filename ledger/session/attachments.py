@@ -7,7 +7,7 @@ the parts that the bytes are stored in. Source: adapters LF-5.
 import re
 from base64 import b64decode, b64encode
 from binascii import Error
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from hashlib import sha256
 from typing import Any, Final
 
@@ -21,6 +21,9 @@ _REFERENCE: Final = re.compile(r"(attachment|attachment-text):([0-9a-f]{64}(?:,[
 #: The beginning of a URL with base64, and that.
 DATA_URL: Final = re.compile(r"(data:[^,]{0,200};base64,)(.+)\Z", re.DOTALL)
 _KEYS: Final = frozenset({"data", "file_data", "result"})  # whose text is base64 without a URL around it
+#: Whose text is what the entry itself says: a person or a tool may have written anything there, also what looks like a
+#: reference.
+SAID: Final = frozenset({"text", "content", "output", "arguments"})
 _LEAST: Final = 512  # characters of base64: less stays where it is
 _LONG: Final = 64 * 1024  # characters of any text of an entry that is too large
 _LONGEST_REFERENCE: Final = 4_096
@@ -30,7 +33,7 @@ def taken_out(value: Any, found: dict[str, bytes]) -> Any:
     """Return *value* with a reference in the place of each long base64 text, whose bytes go into *found* by digest."""
 
     def reference(text: str, key: str) -> str:
-        if len(text) < _LEAST:
+        if len(text) < _LEAST or key in SAID:
             return text
         url = DATA_URL.match(text)
         begin, rest = (url[1], url[2]) if url else ("", text if key in _KEYS else "")
@@ -55,16 +58,19 @@ def long_texts_taken_out(value: Any, found: dict[str, bytes]) -> Any:
     return _each_text(value, reference)
 
 
-def put_back(value: Any, attachments: Mapping[str, bytes]) -> Any:
+def put_back(value: Any, attachments: Mapping[str, bytes], *, literal: Collection[str] = ()) -> Any:
     """Return *value* with the texts whose bytes are in *attachments* in the place of their references.
+
+    A text under a key of *literal* stays as it is, as does one that only looks like a reference to base64.
 
     Raises:
         KeyError: the bytes of a reference are not in *attachments*.
     """
 
-    def whole(text: str, _: str) -> str:
+    def whole(text: str, key: str) -> str:
         begin, kind, digests = _reference(text)
-        if not digests:
+        is_sure = bool(begin) or key in _KEYS or kind == "attachment-text"
+        if not digests or key in literal or not (is_sure or attachments.keys() >= set(digests)):
             return text
         content = b"".join(attachments[digest] for digest in digests)
         return begin + (b64encode(content) if kind == "attachment" else content).decode()

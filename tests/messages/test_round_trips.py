@@ -1,6 +1,8 @@
 """Messages come back as they were given, and in the other two shapes. Source: adapters §8."""
 
 from base64 import b64decode, b64encode
+from hashlib import sha256
+from json import dumps
 from random import Random
 from typing import Any
 
@@ -60,6 +62,51 @@ async def test_bytes_are_kept_once_and_not_in_the_entry(ledger: MemoryLedger) ->
     assert second.version - first.version == 1
     assert [value.value for value in await ledger.list_kept("s", "attachments")] == [b64decode(IMAGE)]
     assert all(IMAGE not in str(entry.data) for entry in (await ledger.get_context("s")).entries)
+
+
+@pytest.mark.parametrize("kind", ["attachment:", "attachment-text:", "data:text/plain;base64,attachment:"])
+@pytest.mark.parametrize("digest", ["ab" * 32, sha256(b64decode(IMAGE)).hexdigest()], ids=["unknown", "the picture's"])
+async def test_a_text_that_looks_like_a_reference_stays_and_so_do_the_parts_beside_it(
+    ledger: MemoryLedger, kind: str, digest: str
+) -> None:
+    text, url = f"{kind}{digest}", f"data:image/png;base64,{IMAGE}"
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": IMAGE}}
+    chat = [
+        {"role": "user", "content": [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": url}}]}
+    ]
+    said = [
+        {"role": "user", "content": [{"type": "text", "text": "Look."}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "look", "input": {"data": text}}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": text}, image]}
+            ],
+        },
+    ]
+    items = [
+        {"type": "message", "role": "user", "content": text},
+        {"type": "function_call", "call_id": "c1", "name": "look", "arguments": dumps({"data": text}), "id": "f1"},
+        {"type": "function_call_output", "call_id": "c1", "output": text, "id": "f2"},
+    ]
+    await ledger.add_messages("chat", chat)
+    await ledger.add_messages("said", said)
+    await ledger.add_messages("items", [*items, RESPONSES[0]])
+    contexts = {name: await ledger.get_context(name) for name in ("chat", "said", "items")}
+    attachments = {name: await ledger.get_attachments(context) for name, context in contexts.items()}
+    assert contexts["chat"].as_openai(attachments["chat"])["messages"] == chat
+    assert contexts["said"].as_anthropic(attachments["said"])["messages"] == said
+    returned = contexts["items"].as_responses(attachments["items"])["input"]
+    assert [{key: item[key] for key in item if key != "id"} for item in returned] == [
+        {key: item[key] for key in item if key != "id"} for item in [*items, RESPONSES[0]]
+    ]
+
+
+async def test_a_text_that_is_a_picture_in_base64_stays_beside_a_picture(ledger: MemoryLedger) -> None:
+    url = f"data:image/png;base64,{IMAGE}"
+    content = [{"type": "text", "text": url}, {"type": "image_url", "image_url": {"url": url}}]
+    context, attachments = await shown(ledger, [{"role": "user", "content": content}])
+    assert context.as_openai(attachments)["messages"] == [{"role": "user", "content": content}]
 
 
 async def test_without_its_bytes_a_picture_is_named(ledger: MemoryLedger) -> None:
