@@ -109,7 +109,7 @@ def _import_folders(
             raise
     if folders is None:
         return
-    if not folders.files and not watch:
+    if not folders.files and not folders.failed and not watch:
         raise InvalidInput("no_files", "is a folder without a .json, .jsonl, .ndjson or .traj file", field="FILE")
     if watch and not opts.output.json:
         counts, _, _ = folders.totals()

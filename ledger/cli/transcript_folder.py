@@ -1,6 +1,8 @@
 """Import of whole folders of transcripts, and of files that are still written to."""
 
+import errno
 import os
+import stat
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
@@ -8,7 +10,7 @@ from typing import Final, NamedTuple
 
 import anyio
 
-from ledger.errors import ImportRefused, LedgerError, Unavailable
+from ledger.errors import ImportRefused, InvalidInput, LedgerError, Unavailable
 from ledger.importers import session_name_of
 from ledger.transfer.importing import Imported
 
@@ -36,6 +38,7 @@ class FolderImport:
         self._places = places
         self._import_file = import_file
         self._seen: dict[Path, tuple[int, int]] = {}
+        self._unreadable: dict[str, LedgerError] = {}
         self.imported: list[Imported] = []
         self.failed: dict[str, LedgerError] = {}
         self.others: set[str] = set()
@@ -49,7 +52,11 @@ class FolderImport:
         Raises:
             Unavailable: the database cannot be reached.
         """
+        for path in self._unreadable:
+            self.failed.pop(path, None)
+        self._unreadable.clear()
         changed = [found for found in self._files() if self._seen.get(found.path) != _stamp(found.path)]
+        self.failed.update(self._unreadable)
         done: list[Imported] = []
         for number, found in enumerate(changed):
             progress(number, len(changed))
@@ -100,27 +107,53 @@ class FolderImport:
         files: dict[str, Found] = {}
         for place in self._places:
             if os.path.isdir(place):  # noqa: PTH112 - the paths of `os.walk`
-                found = files_in(Path(place))
+                found = files_in(Path(place), self._note_unreadable)
             else:
                 found = [Found(Path(place), session_name_of(place))]
-            files.update((os.path.realpath(each.path), each) for each in found)
+            for each in found:
+                files.setdefault(os.path.realpath(each.path), each)
         return files.values()
 
+    def _note_unreadable(self, fault: OSError) -> None:
+        path, reason = str(fault.filename), os.strerror(fault.errno or 0)
+        self._unreadable[path] = InvalidInput("no_file", f"cannot be read: {reason}", field=path)
 
-def files_in(folder: Path) -> list[Found]:
+
+def files_in(folder: Path, unreadable: Callable[[OSError], None]) -> list[Found]:
     """Return the files in *folder*, and below, that may be transcripts, by path.
 
-    The names have the folders in them, so that files of several projects do not get the same.
+    The names have the folders in them, so that files of several projects do not get the same. A link to a folder
+    elsewhere is followed, each folder once. *unreadable* gets the fault of a folder that cannot be listed.
     """
     found = []
-    for root, folders, names in os.walk(folder):
-        folders.sort()
+    here = os.path.realpath(folder)
+    seen = {here}
+
+    def is_new(path: str) -> bool:
+        real = os.path.realpath(path)
+        if real in seen or (os.path.islink(path) and os.path.commonpath([here, real]) == here):  # noqa: PTH114
+            return False
+        seen.add(real)
+        return True
+
+    for root, folders, names in os.walk(folder, onerror=unreadable, followlinks=True):
+        folders[:] = [name for name in sorted(folders) if is_new(f"{root}/{name}")]
         for name in sorted(names):
             path = Path(root, name)
-            if name.lower().removesuffix(".gz").endswith(ENDINGS) and path.is_file():
+            if name.lower().removesuffix(".gz").endswith(ENDINGS) and _is_file(path, unreadable):
                 parts = path.relative_to(folder).parts
                 found.append(Found(path, session_name_of(":".join(parts))))
     return found
+
+
+def _is_file(path: Path, unreadable: Callable[[OSError], None]) -> bool:
+    """Tell whether *path* is a file; a link to nothing is none. *unreadable* gets why that cannot be seen."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError as fault:
+        if fault.errno not in {errno.ENOENT, errno.ELOOP}:
+            unreadable(fault)
+        return False
 
 
 def _stamp(path: Path) -> tuple[int, int]:

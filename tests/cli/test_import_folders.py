@@ -1,11 +1,14 @@
 """Folders of transcripts, and files that are still written to."""
 
+import errno
+import os
 import re
 import shutil
 import signal
 from base64 import b64decode
 from gzip import decompress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +59,40 @@ def test_a_link_to_a_file_of_the_folder_is_not_read_again(cli: Cli, projects: Pa
     (shed / "alias.jsonl").symlink_to(shed / f"{SECOND}.jsonl")
     done = cli.json("import", str(shed))
     assert (done["files"], done["sessions"], done["skipped"]) == (2, 3, 0)
+
+
+def test_a_link_to_a_folder_elsewhere_is_followed_once(cli: Cli, projects: Path, tmp_path: Path) -> None:
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    shutil.move(projects / "-home-mara-shed", elsewhere / "shed")
+    (projects / "-home-mara-shed").symlink_to(elsewhere / "shed")
+    (projects / "again").symlink_to(elsewhere / "shed")
+    (elsewhere / "shed" / "up").symlink_to(tmp_path)
+    (projects / "loop").symlink_to(projects)
+    (projects / "nothing").symlink_to(tmp_path / "absent")
+    done = cli.json("import", str(projects))
+    assert {SECOND, "home-mara-garden:chat", "home-mara-shed:chat"} <= set(done["session_ids"])
+    assert (done["files"], done["sessions"], done["failed"]) == (5, 6, [])
+
+
+def test_a_folder_that_cannot_be_listed_is_named_and_stops_nothing(
+    cli: Cli, projects: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked = str(projects / "-home-mara-shed")
+    scandir = os.scandir
+
+    def refuse(path: Any = ".") -> Any:
+        if str(path) == locked:
+            raise PermissionError(errno.EACCES, "", locked)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    ran = cli.try_("import", str(projects))
+    assert ran.code == 1
+    assert f"not imported: {locked}: cannot be read: Permission denied" in ran.out
+    assert "3 files read" in ran.out
+    assert cli.try_("import", locked).out.count("cannot be read: Permission denied") == 1
+    monkeypatch.undo()
+    assert cli.json("import", str(projects))["failed"] == [], "the control: nothing else is wrong with it"
 
 
 def test_a_bad_file_does_not_stop_the_others_and_is_named_at_the_end(cli: Cli, projects: Path) -> None:
