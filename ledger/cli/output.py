@@ -1,5 +1,6 @@
 """Print tables for people and JSON for programs, both without control characters."""
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -50,6 +51,14 @@ def _escaped(character: str) -> str:
     return f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{{{ord(character):x}}}"
 
 
+def _encoded(value: Any, *, indent: int = -1) -> str:
+    """Return *value* as JSON, on one line without *indent*; a file name that is no Unicode with escapes."""
+    try:
+        return msgspec.json.format(msgspec.json.encode(value, enc_hook=_plain), indent=indent).decode()
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(value, enc_hook=_plain), indent=None if indent < 0 else indent)
+
+
 class _Console(Console):
     """A console that lets the command handle a closed pipe."""
 
@@ -77,12 +86,12 @@ class Output:
 
     def document(self, value: Any) -> None:
         """Print *value* as JSON over many lines."""
-        text = msgspec.json.format(msgspec.json.encode(value, enc_hook=_plain), indent=2).decode()
+        text = _encoded(value, indent=2)
         print(safe_json(text, ascii_only=self._ascii_only))
 
     def line(self, value: Any) -> None:
         """Print *value* as one line of JSON, for output that continues."""
-        text = msgspec.json.encode(value, enc_hook=_plain).decode()
+        text = _encoded(value)
         print(safe_json(text, ascii_only=self._ascii_only), flush=True)
 
     def say(self, text: str = "", style: str = "") -> None:

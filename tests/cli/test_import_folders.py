@@ -95,6 +95,22 @@ def test_a_folder_that_cannot_be_listed_is_named_and_stops_nothing(
     assert cli.json("import", str(projects))["failed"] == [], "the control: nothing else is wrong with it"
 
 
+def test_names_that_are_no_unicode_are_in_the_json(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    shutil.copy(SAMPLES / "openai_list.json", folder / "chat.json")
+    (folder / "bad.jsonl").write_text("{")
+    (folder / "settings.json").write_text('{"theme": "dark"}')
+    ran = cli.try_("import", str(tmp_path), "--json")
+    assert ran.code == 1
+    assert ran.json["no_transcripts"] == [str(folder / "settings.json")]
+    assert [failed["file"] for failed in ran.json["failed"]] == [str(folder / "bad.jsonl")]
+    assert ran.json["session_ids"] == ["caf-:chat"]
+    assert cli.try_("export", "--all", "-o", str(folder / "all.jsonl"), "--json").json["file"] == str(
+        folder / "all.jsonl"
+    )
+
+
 def test_a_bad_file_does_not_stop_the_others_and_is_named_at_the_end(cli: Cli, projects: Path) -> None:
     bad = projects / "-home-mara-garden" / "00.jsonl"
     bad.write_text('{"type": "user", broken\n')
