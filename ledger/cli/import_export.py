@@ -100,7 +100,7 @@ def _import_folders(
                 _show_folders(opts.output, folders)
                 opts.output.tell("watching; Ctrl-C ends it", "dim")
                 sys.stdout.flush()
-                await folders.watch(lambda done: _tell_more(opts.output, done))
+                await folders.watch(lambda done, failed: _tell_more(opts.output, done, failed))
 
     try:
         run(work)
@@ -112,17 +112,23 @@ def _import_folders(
     if not folders.files and not folders.failed and not watch:
         raise InvalidInput("no_files", "is a folder without a .json, .jsonl, .ndjson or .traj file", field="FILE")
     if watch and not opts.output.json:
-        counts, _, _ = folders.totals()
-        opts.output.say(f"\nstopped; {counted(counts['entries'], 'entry')} recorded")
+        _show_end(opts.output, folders)
     else:
         _show_folders(opts.output, folders)
     if folders.failed:
         raise typer.Exit(1)
 
 
+def _show_end(output: Output, folders: FolderImport) -> None:
+    counts, _, _ = folders.totals()
+    output.say(f"\nstopped; {counted(counts['entries'], 'entry')} recorded")
+    for message in _failures(folders.failed).values():
+        output.say(f"not imported: {message}", "yellow")
+
+
 def _show_folders(output: Output, folders: FolderImport) -> None:
     counts, lines, names = folders.totals()
-    failed = {path: safe(str(placed(fault, path))) for path, fault in folders.failed.items()}
+    failed = _failures(folders.failed)
     value = {
         **{name: counts[name] for name in ("sessions", "entries", "skipped")},
         "session_ids": names,
@@ -148,16 +154,25 @@ def _show_folders(output: Output, folders: FolderImport) -> None:
     output.result(value, show)
 
 
+def _failures(failed: Mapping[str, LedgerError]) -> dict[str, str]:
+    return {path: safe(_described(_in_place(fault, path), path)) for path, fault in failed.items()}
+
+
 def _more(number: int) -> str:
     return f"  … and {number - 5} more" if number > 5 else ""
 
 
-def _tell_more(output: Output, done: Sequence[Imported]) -> None:
+def _tell_more(output: Output, done: Sequence[Imported], failed: Mapping[str, LedgerError]) -> None:
     for imported in done:
         if imported.entries and output.json:
             output.line({"entries": imported.entries, "session_ids": imported.session_ids})
         elif imported.entries:
             output.say(f"{counted(imported.entries, 'entry')} more: {'  '.join(imported.session_ids)}")
+    for path, message in _failures(failed).items():
+        if output.json:
+            output.line({"failed": {"file": path, "message": message}})
+        else:
+            output.say(f"not imported: {message}", "yellow")
     sys.stdout.flush()
 
 
@@ -174,13 +189,20 @@ def _show_imported(output: Output, counts: Mapping[str, int], lines: Counter[str
 
 def placed(fault: LedgerError, name: str, recorded: int = 0, files: int = 1) -> LedgerError:
     """Return *fault* with the file that it is about, and how many files were recorded before it."""
-    found = in_file(fault, name) if isinstance(fault, ImportRefused) else fault
-    prefix = "" if isinstance(found, InvalidInput) else f"{name}: "
-    if isinstance(found, SessionExists):
-        found.args = (f"{found} with --session, or for a file of several sessions another --namespace",)
+    found = _in_place(fault, name)
     suffix = f"; {recorded} of {files} files recorded, {files - recorded - 1} not tried" if files > 1 else ""
-    found.args = (f"{prefix}{found}{suffix}",)
+    found.args = (f"{_described(found, name)}{suffix}",)
     return found
+
+
+def _in_place(fault: LedgerError, name: str) -> LedgerError:
+    return in_file(fault, name) if isinstance(fault, ImportRefused) else fault
+
+
+def _described(fault: LedgerError, name: str) -> str:
+    advice = " with --session, or for a file of several sessions another --namespace"
+    prefix = "" if isinstance(fault, InvalidInput) else f"{name}: "
+    return f"{prefix}{fault}{advice if isinstance(fault, SessionExists) else ''}"
 
 
 async def import_one(

@@ -70,11 +70,16 @@ class FolderImport:
         self.imported += done
         return done
 
-    async def watch(self, report: Callable[[list[Imported]], None]) -> None:
-        """Import what comes, looking every two seconds, until cancelled; *report* gets what was recorded."""
+    async def watch(self, report: Callable[[list[Imported], dict[str, LedgerError]], None]) -> None:
+        """Import what comes, looking every two seconds, until cancelled.
+
+        *report* gets what was recorded, and the faults that are new, by file.
+        """
         while True:
             await anyio.sleep(_SECONDS)
-            report(await self.once(lambda done, total: None))
+            before = {path: str(fault) for path, fault in self.failed.items()}
+            done = await self.once(lambda done, total: None)
+            report(done, {path: fault for path, fault in self.failed.items() if before.get(path) != str(fault)})
 
     def totals(self) -> tuple[Counter[str], Counter[str], list[str]]:
         """Return the numbers of sessions, entries and skipped entries; other lines by type; and the sessions."""

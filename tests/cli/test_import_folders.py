@@ -167,6 +167,25 @@ def test_watching_takes_in_what_is_written_and_ends_with_control_c(cli: Cli, pro
     assert [message["content"] for message in shown][2:] == ["Leeks instead.", "Leeks are planted."]
 
 
+def test_watching_names_a_file_that_it_cannot_take_in_once_and_again_at_the_end(cli: Cli, projects: Path) -> None:
+    watching = cli.process("import", str(projects), "--watch")
+    assert watching.stdout is not None
+    while not watching.stdout.readline().startswith("watching"):
+        pass
+    chat = projects / "-home-mara-shed" / "chat.json"
+    chat.write_text('[{"role": "user", "content": "Another chat."}]')
+    told = watching.stdout.readline()
+    assert told.startswith(f"not imported: {chat}: session 'home-mara-shed:chat' already holds other events; choose")
+    bad = projects / "-home-mara-shed" / "bad.jsonl"
+    bad.write_text('{"type": "user", broken\n')
+    assert watching.stdout.readline().startswith(f"not imported: {bad}: line 1: is not valid JSON")
+    watching.send_signal(signal.SIGINT)
+    out, err = watching.communicate(timeout=30)
+    assert (watching.returncode, err) == (1, "")
+    assert out.startswith("\nstopped; ")
+    assert out.splitlines(keepends=True)[2:] == [told, out.splitlines(keepends=True)[-1]]
+
+
 def test_a_folder_has_no_single_session_and_no_standard_input(cli: Cli, projects: Path) -> None:
     for arguments in (["--session", "x"], ["-"]):
         ran = cli.try_("import", str(projects), *arguments)
