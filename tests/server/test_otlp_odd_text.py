@@ -52,6 +52,26 @@ def test_a_conversation_goes_on_after_odd_text__IN_13(
     assert told[4][1].startswith({"NUL": "a␀b", "half a character": "a�", "too long": "zzz"}[odd])
 
 
+@pytest.mark.parametrize(
+    "given",
+    [{"answers": {"Which of these do you prefer? " * 10: "The first"}}, {"tree": json.loads("[" * 40 + "]" * 40)}],
+    ids=["a question as key", "deep"],
+)
+def test_arguments_that_no_entry_may_have_are_shown_as_text__IN_13(
+    api: httpx.Client, session: str, shown: Transcript, given: Any
+) -> None:
+    call = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "ask", "arguments": given}]}
+    history = [said("user", "hello"), call, said("user", "go on"), said("assistant", "done")]
+    for end in (2, 4, 4):  # the last time, nothing is new
+        attributes = attributes_of_call(session, history[: end - 1], history[end - 1 : end])
+        assert send(api, span_json(attributes, span=end)).json() == {}
+    told = shown(session)
+    assert [text for _, text in told][::2] == ["hello", "go on"]
+    assert len(told) == 4
+    entries = api.get(f"/v1/sessions/{session}/transcript").json()["entries"]
+    assert json.loads(entries[1]["data"]["json"]) == call
+
+
 def test_the_text_is_stored_as_it_came__IN_13(api: httpx.Client, session: str) -> None:
     for span in calls(session, ODD["NUL"]):
         send(api, span)

@@ -6,6 +6,7 @@ such objects as text, and its JSON is stored beside it, as ASCII text.
 """
 
 import json
+from collections.abc import Collection
 from typing import Any, Final
 
 from ledger.errors import InvalidInput
@@ -26,12 +27,12 @@ def readable(data: bytes) -> Any:
         ValueError, RecursionError: it is no JSON, or deeper than Python reads.
     """
     text = data.decode().strip()
-    value = _within(json.loads(text, parse_int=_integer), TRANSCRIPT)
+    value = within(json.loads(text, parse_int=_integer), TRANSCRIPT)
     return {**value, ORIGINAL: text} if isinstance(value, dict) else value
 
 
-def parsed(data: bytes, limits: JsonLimits) -> tuple[Any, bool]:
-    """Return the JSON value in *data*, and whether it has what no entry may have, so that `clean` is needed.
+def parsed(data: bytes, limits: JsonLimits, faults: Collection[str] = READABLE) -> tuple[Any, bool]:
+    """Return the JSON value in *data*, and whether it has *faults*, so that `clean` or `within` is needed.
 
     Raises:
         InvalidInput: it is no JSON, or over a limit.
@@ -39,10 +40,10 @@ def parsed(data: bytes, limits: JsonLimits) -> tuple[Any, bool]:
     try:
         return parse(data, limits), False
     except InvalidInput as fault:
-        if fault.code not in READABLE:
+        if fault.code not in faults:
             raise
         try:
-            return json.loads(data), True
+            return json.loads(data, parse_int=_integer), True
         except (ValueError, RecursionError):
             raise fault from None
 
@@ -64,15 +65,15 @@ def clean(value: Any) -> Any:
     return value
 
 
-def _within(value: Any, limits: JsonLimits, depth: int = 1) -> Any:
+def within(value: Any, limits: JsonLimits, depth: int = 1) -> Any:
     """Return what `clean` does, with JSON as text for what is too deep, and for objects with too many or long keys."""
     if not isinstance(value, dict | list):
         return clean(value)
     if depth > limits.depth:
         return json.dumps(value)
     if isinstance(value, list):
-        return [_within(item, limits, depth + 1) for item in value]
-    shown = {clean(key): _within(item, limits, depth + 1) for key, item in value.items()}
+        return [within(item, limits, depth + 1) for item in value]
+    shown = {clean(key): within(item, limits, depth + 1) for key, item in value.items()}
     if len(value) > limits.keys or any(len(key.encode()) > limits.key_bytes for key in shown):
         return json.dumps(value)
     return shown

@@ -13,7 +13,7 @@ from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.base import arguments_of, session_name
-from ledger.importers.parts.damaged import ORIGINAL, clean, parsed
+from ledger.importers.parts.damaged import ORIGINAL, READABLE_LINE, parsed, within
 from ledger.importers.parts.fitting import fitted
 from ledger.importers.parts.message_parts import PartEntry, entries_of_messages, shown_as_text
 from ledger.importers.parts.otlp_records import TelemetryRecord
@@ -129,16 +129,19 @@ def _messages(value: Any, name: str) -> list[Any]:
     """
     if value is None:
         return []
-    found, is_damaged = parsed(value.encode(), TRANSCRIPT) if isinstance(value, str) else (value, False)
+    found, is_damaged = parsed(value.encode(), TRANSCRIPT, READABLE_LINE) if isinstance(value, str) else (value, False)
     if not isinstance(found, list):
         raise TypeError
     if name == _INSTRUCTIONS and found:
         found = [{"role": "system", "parts": found}]
-    return [_readable(message) for message in found] if is_damaged else found
+    try:
+        return [_readable(message) for message in found] if is_damaged else found
+    except RecursionError:
+        raise ValueError from None
 
 
 def _readable(message: Any) -> Any:
-    shown = clean(message)
+    shown = within(message, TRANSCRIPT)
     return {**shown, ORIGINAL: json.dumps(message)} if isinstance(shown, dict) and shown != message else shown
 
 
