@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shlex
 import stat
 import sys
 from collections import Counter
@@ -66,7 +67,12 @@ def import_(
     counts = {name: sum(getattr(imported, name) for imported in done) for name in ("sessions", "entries", "skipped")}
     lines = sum((Counter(imported.other_lines) for imported in done), Counter[str]())
     value = {**counts, "session_ids": names, "other_lines": dict(lines.most_common())}
-    opts.output.result(value, lambda: _show_imported(opts.output, counts, lines, names))
+
+    def show() -> None:
+        _show_imported(opts.output, counts, lines, names)
+        _show_next(opts, names, user)
+
+    opts.output.result(value, show)
 
 
 def _import_folders(
@@ -97,7 +103,7 @@ def _import_folders(
             with opts.output.progress("Importing", "files") as progress:
                 await folders.once(progress)
             if watch:
-                _show_folders(opts.output, folders)
+                _show_folders(opts, folders, user)
                 opts.output.tell("watching; Ctrl-C ends it", "dim")
                 sys.stdout.flush()
                 await folders.watch(lambda done, failed: _tell_more(opts.output, done, failed))
@@ -114,7 +120,7 @@ def _import_folders(
     if watch and not opts.output.json:
         _show_end(opts.output, folders)
     else:
-        _show_folders(opts.output, folders)
+        _show_folders(opts, folders, user)
     if folders.failed:
         raise typer.Exit(1)
 
@@ -126,7 +132,8 @@ def _show_end(output: Output, folders: FolderImport) -> None:
         output.say(f"not imported: {message}", "yellow")
 
 
-def _show_folders(output: Output, folders: FolderImport) -> None:
+def _show_folders(opts: Options, folders: FolderImport, user: str | None) -> None:
+    output = opts.output
     counts, lines, names = folders.totals()
     failed = _failures(folders.failed)
     value = {
@@ -147,9 +154,7 @@ def _show_folders(output: Output, folders: FolderImport) -> None:
             )
         for message in failed.values():
             output.say(f"not imported: {message}", "yellow")
-        if names:
-            shown = next((name for name in reversed(names) if not {"#", "~"} & set(name)), names[0])
-            output.say(f"next: memory-ledger view {shown}, memory-ledger search WORDS, memory-ledger sessions")
+        _show_next(opts, names, user)
 
     output.result(value, show)
 
@@ -187,6 +192,16 @@ def _show_imported(output: Output, counts: Mapping[str, int], lines: Counter[str
         output.say("  ".join(names[:5]) + _more(len(names)), "dim")
 
 
+def _show_next(opts: Options, names: Sequence[str], user: str | None) -> None:
+    if not names:
+        return
+    shown = next((name for name in reversed(names) if not {"#", "~"} & set(name)), names[0])
+    space = f" --namespace {shlex.quote(opts.namespace)}" if opts.namespace else ""
+    whose = f" --user {shlex.quote(user)}" if user else ""
+    commands = [f"view {shlex.quote(shown)}{whose}", "search WORDS", f"sessions{whose}"]
+    opts.output.say(f"next: {', '.join(f'memory-ledger {command}{space}' for command in commands)}")
+
+
 def placed(fault: LedgerError, name: str, recorded: int = 0, files: int = 1) -> LedgerError:
     """Return *fault* with the file that it is about, and how many files were recorded before it."""
     found = _in_place(fault, name)
@@ -200,7 +215,7 @@ def _in_place(fault: LedgerError, name: str) -> LedgerError:
 
 
 def _described(fault: LedgerError, name: str) -> str:
-    advice = " with --session, or for a file of several sessions another --namespace"
+    advice = " with --session for this file alone, or for a file of several sessions another --namespace"
     prefix = "" if isinstance(fault, InvalidInput) else f"{name}: "
     return f"{prefix}{fault}{advice if isinstance(fault, SessionExists) else ''}"
 

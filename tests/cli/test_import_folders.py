@@ -186,6 +186,20 @@ def test_watching_names_a_file_that_it_cannot_take_in_once_and_again_at_the_end(
     assert out.splitlines(keepends=True)[2:] == [told, out.splitlines(keepends=True)[-1]]
 
 
+def test_the_end_says_commands_that_find_what_was_imported(cli: Cli, projects: Path) -> None:
+    chat = projects / "-home-mara-garden" / "chat.json"
+    (chat.parent / f"{FIRST}.jsonl").unlink()
+    for place in (chat, chat.parent):
+        told = cli("import", str(place), "--user", "mara o").lines[-1]
+        space = f"--namespace {cli.namespace}"
+        assert told == (
+            f"next: memory-ledger view chat --user 'mara o' {space}, memory-ledger search WORDS {space}, "
+            f"memory-ledger sessions --user 'mara o' {space}"
+        )
+        shown = cli.json("sessions", "--user", "mara o")["sessions"]
+        assert [session["session_id"] for session in shown] == ["chat"]
+
+
 def test_a_folder_has_no_single_session_and_no_standard_input(cli: Cli, projects: Path) -> None:
     for arguments in (["--session", "x"], ["-"]):
         ran = cli.try_("import", str(projects), *arguments)

@@ -55,7 +55,9 @@ def test_a_file_for_a_session_of_another_conversation_gets_told_the_option(cli: 
     cli("import", file([{"role": "user", "content": "hello"}], "chat.json"))
     other = file([{"role": "user", "content": "another talk"}], "chat.json")
     texts = check_one_line(cli.try_("import", other))
-    assert "session 'chat' already holds other events; choose another name with --session, or" in texts
+    assert (
+        "session 'chat' already holds other events; choose another name with --session for this file alone, or" in texts
+    )
     assert cli.json("import", other, "--session", "会話")["session_ids"] == ["会話"]
 
 
