@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from ledger.adapters.names import key_of, name_of
+from ledger.adapters.names import key_of, name_of, stored_key
 from ledger.adapters.packing import has_whole_float
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
@@ -49,7 +49,7 @@ def app_names(app_name: str) -> AdkNames:
 def original(name: str, about: Mapping[str, Any], field: str) -> str:
     """Return the SDK's name that *name* was made of; if that was long, as it is noted in *about*."""
     found = key_of(name)
-    return str(about.get(field, name)) if found is None else found
+    return stored_key(about.get(field, name)) if found is None else found
 
 
 class StateParts(NamedTuple):

@@ -9,6 +9,7 @@ from ledger.adapters.google_adk_events import SDK, draft_of
 from ledger.adapters.google_adk_reading import read_events
 from ledger.adapters.google_adk_state import ABOUT, AdkNames, StateParts, app_names, parts_of, session_names, user_names
 from ledger.adapters.large_items import LargeValues
+from ledger.adapters.names import storable
 from ledger.application.entries import WindowBefore, answer_to_adding
 from ledger.application.handle import NamespaceHandle
 from ledger.application.kept_by_digest import keep_once
@@ -43,7 +44,8 @@ class AdkPlace(msgspec.Struct, frozen=True):
 
     def about(self) -> JsonObject:
         """Return the names as session data has them."""
-        return {"app_name": self.app_name, "user_id": self.user_id, "session_id": self.session_id}
+        names = {"app_name": self.app_name, "user_id": self.user_id, "session_id": self.session_id}
+        return {field: storable(name) for field, name in names.items()}
 
 
 class SeenEvents(msgspec.Struct, frozen=True):

@@ -72,7 +72,10 @@ async def test_sessions_are_listed_with_their_state_and_the_newest_at_the_end__G
     await service.append_event(mara[0], said("again"))
 
 
-@pytest.mark.parametrize("name", ["a/b", "~x", "é" * 100, "x" * 300, "a|b", "|user", "日本 語"])
+NAMES = ["a/b", "~x", "é" * 100, "x" * 300, "a|b", "|user", "日本 語", "x\0y", "\ud800" * 40]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
 async def test_names_of_any_text_come_back__AD_3(service: LedgerSessionService, name: str) -> None:
     place: Any = {"app_name": name, "user_id": name, "session_id": name}
     session = await service.create_session(**place, state={"user:u": 1, "app:p": 2})
