@@ -193,13 +193,6 @@ def test_an_object_that_no_entry_may_have_is_shown_as_text_and_stored_as_it_was(
     assert json.loads(draft.data["json"]) == line
 
 
-def test_a_number_with_thousands_of_digits_is_text() -> None:
-    line = json.loads((SAMPLES / "claude_simple.jsonl").read_text().splitlines()[0])
-    raw = json.dumps({**line, "big": "BIG"}).replace('"BIG"', "9" * 5_000).encode() + b"\n"
-    ((draft,),) = [batch for one in TranscriptFile(lambda: [raw], name="file") for batch in batches_of(one.steps)]
-    assert (draft.data["big"], draft.data["json"]) == ("9" * 5_000, raw.decode().strip())
-
-
 def test_a_chat_that_is_one_document_is_read_with_text_that_no_entry_may_have() -> None:
     chat = json.loads((SAMPLES / "gemini_simple.json").read_text())
     chat["messages"][0]["content"] = "a\0b"
@@ -207,6 +200,16 @@ def test_a_chat_that_is_one_document_is_read_with_text_that_no_entry_may_have() 
     (found,) = [list(batches_of(one.steps)) for one in TranscriptFile(lambda: raw, name="file")]
     assert found[0][0].content == "a␀b"
     assert json.loads(found[0][0].data["conversation"]["json"]) == chat
+
+
+@pytest.mark.parametrize("number", [b"9" * 5_000, b"1e400"])
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_number_that_python_does_not_convert_is_stored_as_it_was(number: bytes, at: int) -> None:
+    lines = (SAMPLES / "claude_simple.jsonl").read_bytes().splitlines()[:2]
+    lines[at] = lines[at][:-1] + b', "big": ' + number + b"}"
+    source = [line + b"\n" for line in lines]
+    found = [batch for each in TranscriptFile(lambda: source, name="file") for batch in batches_of(each.steps)]
+    assert [batch[0].data["json"] for batch in found if "json" in (batch[0].data or {})] == [lines[at].decode()]
 
 
 def test_a_text_over_the_limit_is_cut_and_stored_whole() -> None:

@@ -89,6 +89,7 @@ async def test_an_empty_file_is_refused(refused: Refused, source: bytes) -> None
         (GOOD + b'{"role": "user", "content": "\\ud800"}', "invalid_unicode", 5),
         (GOOD + b'{"role": "user", "content": "x", "n": 1e400}', "number_out_of_range", 5),
         (GOOD + b'{"role": "user", "content": "x", "n": 18446744073709551616}', "number_out_of_range", 5),
+        (GOOD + b'{"role": "user", "content": "x", "n": ' + b"9" * 5_000 + b"}", "number_out_of_range", 5),
         (GOOD + b'{"role": "user", "content": "x", "n": ' + b"[" * 33 + b"]" * 33 + b"}", "too_deep", 5),
         (GOOD + b"[" * 100_000, "too_deep", 5),
         (GOOD + b'{"role": "critic", "content": "x"}', "unknown_role", 5),

@@ -80,5 +80,5 @@ def within(value: Any, limits: JsonLimits, depth: int = 1) -> Any:
 
 
 def _integer(digits: str) -> int | str:
-    """Return a number, as text if it has more digits than Python reads."""
+    """Return an integer, or its text if it has more digits than Python may convert."""
     return int(digits) if len(digits) <= NUMBER_CHARACTERS else digits

@@ -70,16 +70,16 @@ def each_document(source: bytes | Iterable[bytes]) -> Iterator[Document]:
 
 
 def is_whole(line: bytes) -> bool:
-    """Tell whether *line* is complete JSON, also with halves of characters or bytes of another encoding."""
+    """Tell whether *line* is complete JSON, also with huge numbers, halves of characters or other bytes."""
     try:
         msgspec.json.decode(line.decode(errors="replace"))
     except RecursionError:
         return False
-    except msgspec.DecodeError:
-        if b"\\ud" not in line.lower():
+    except msgspec.DecodeError as fault:
+        if b"\\ud" not in line.lower() and "out of range" not in str(fault):
             return False
         try:
-            json.loads(line)
+            json.loads(line, parse_int=str)  # of which `int` refuses the longest
         except (ValueError, RecursionError):
             return False
     return True
