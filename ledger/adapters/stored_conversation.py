@@ -92,9 +92,11 @@ class StoredConversation:
                 user_id=self._user_id,
                 idempotency_key=key,
             )
-            if data is not None:
-                return (await ledger.set_data(new._name, data, user_id=self._user_id)).version  # noqa: SLF001 - its own
-            return forked.version
+            if data is None and self._data is None:
+                return forked.version
+            removed = [] if data else [_ABOUT]  # the id of this one, which the fork has too
+            done = await ledger.set_data(new._name, data or {}, remove=removed, user_id=self._user_id)  # noqa: SLF001 - its own
+            return done.version
 
         new._version = await self._opened.run_once(fork)  # noqa: SLF001 - its own
         return new

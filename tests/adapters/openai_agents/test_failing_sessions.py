@@ -125,6 +125,8 @@ async def test_an_id_that_is_too_long_is_kept_in_the_session__AD_3(key: str) -> 
     await MemoryLedgerSession("short", ledger=ledger).fork("y" * 300)
     assert (await ledger.get_data(name_of("y" * 300)))["~conversation"] == {"id": "y" * 300}
     assert len(await MemoryLedgerSession(key, ledger=ledger).get_items()) == 5
+    await MemoryLedgerSession(key, ledger=ledger).fork("copy")
+    assert await ledger.get_data("copy") == {}, "its id is in its name"
 
 
 async def test_the_runner_finds_the_tail_that_landed__OA_6() -> None:
