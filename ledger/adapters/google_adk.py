@@ -208,7 +208,7 @@ class LedgerSessionService(BaseSessionService):
         Raises:
             StaleSessionError: the session has events that *session* does not show; get it again.
             SessionNotFoundError: there is no such session.
-            InvalidInput: the event or the state is over a limit, or the state is no JSON.
+            InvalidInput: the event or the state is over a limit, or is no JSON.
             DatabaseUnavailable: nobody knows whether it was stored; append it again.
         """
         if event.partial:
@@ -217,8 +217,8 @@ class LedgerSessionService(BaseSessionService):
         self._apply_temp_state(session, event)
         event = self._trim_temp_delta_state(event)
         place = AdkPlace(session.app_name, session.user_id, session.id)
-        stored = event.model_dump(mode="json", exclude_none=True)
         changed = _jsonable(event.actions.state_delta)  # in the event itself the SDK has null for infinity
+        stored = _dumped(event)
         key = _clock.ulid()
 
         async def work(ledger: MemoryLedger) -> None:
@@ -293,6 +293,15 @@ def _seen(session: Session) -> SeenEvents:
     marker = session._storage_update_marker  # noqa: SLF001 - as above
     version = int(marker) if marker is not None and marker.isdecimal() else None
     return SeenEvents(version, session.events[-1].id if session.events else None)
+
+
+def _dumped(event: Event) -> JsonObject:
+    """Return *event* as JSON, without the fields that it does not have."""
+    try:
+        dumped: JsonObject = event.model_dump(mode="json", exclude_none=True)
+    except (PydanticSerializationError, ValueError) as fault:
+        raise InvalidInput("wrong_type", f"must be JSON: {fault}", field="event") from fault
+    return dumped
 
 
 def _jsonable(state: Mapping[str, Any]) -> JsonObject:

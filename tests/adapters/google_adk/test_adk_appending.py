@@ -257,6 +257,22 @@ async def test_state_that_is_no_json_is_stored_as_its_text__GA_1(service: Ledger
         await service.create_session(**MARA, state={"b": b"\xff"})
 
 
+async def test_an_event_that_is_no_json_is_refused_whole__GA_1(service: LedgerSessionService) -> None:
+    session = await service.create_session(**S, state={"a": 1})
+    ring: list[object] = []
+    ring.append(ring)
+    for field, event in (
+        ("event", said("one", custom_metadata={"when": object()})),
+        ("state", changing(a={"\ud800": 1})),
+        ("state", changing(a=ring)),
+    ):
+        with pytest.raises(InvalidInput, match="must be JSON") as caught:
+            await service.append_event(session, event)
+        assert caught.value.field == field
+    assert session.events == []
+    assert await got(service) == session
+
+
 async def test_too_much_state_is_refused_whole__GA_1(service: LedgerSessionService) -> None:
     session = await service.create_session(**S)
     event = said("one", actions=EventActions(state_delta={f"app:k{number}": 1 for number in range(1_001)}))
