@@ -1,17 +1,21 @@
 """The session's own JSON object, beside its window."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any, Final, Unpack
 
 from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import partial_state
 from ledger.application.session_start import opening_commands, starts_life
+from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
+from ledger.limits import METADATA_BYTES, PAYLOAD_BYTES
 from ledger.results import Guard, PatchedData, When
 from ledger.session.commands import ChangeData, Command
 from ledger.session.state import SessionState
 from ledger.strict_json import check_value
+
+_CHANGE_BYTES: Final = PAYLOAD_BYTES - METADATA_BYTES
 
 
 async def get_data(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> JsonObject:
@@ -109,6 +113,9 @@ def data_change(
     starts = starts_life(handle, state)
     data = {} if starts else state.working.data
     check_value({key: data[key] for key in data if key not in removed} | wanted, field="data")
+    if len(canonical_json(wanted)) > _CHANGE_BYTES:
+        message = f"a change must have at most {_CHANGE_BYTES} bytes as JSON; change keys one after the other"
+        raise InvalidInput("data_too_large", message, field="data", limit=_CHANGE_BYTES)
     return ChangeData(handle.services.clock.ulid(), wanted, tuple(removed), starts)
 
 

@@ -1,6 +1,7 @@
 """Session data, expiry and restore: http W-20, W-60, W-66, W-70, B9."""
 
 import asyncio
+import random
 from datetime import timedelta
 
 import pytest
@@ -44,6 +45,20 @@ async def test_a_patch_merges_removes_and_changes_nothing_twice(store: Store, na
         await ledger.patch_data("s", [1])
     with pytest.raises(InvalidInput, match="patch"):
         await ledger.patch_data("s", {"a": object()})
+
+
+async def test_a_change_larger_than_an_event_says_so_and_changes_nothing__N_5(store: Store, namespace: str) -> None:
+    ledger = opened(store, namespace)
+    await ledger.patch_data("s", {f"k{number}": "é" * 1_000_000 for number in range(4)})
+    changed = {f"n{number}": random.Random(number).randbytes(500_000).hex() for number in range(9)}
+    before = await ledger.get_state("s")
+    for change in (ledger.patch_data, ledger.set_data):
+        with pytest.raises(InvalidInput, match="at most 8372224 bytes") as caught:
+            await change("s", changed)
+        assert (caught.value.code, caught.value.field) == ("data_too_large", "data")
+    assert (await ledger.get_state("s")).version == before.version
+    del changed["n8"]
+    assert len((await ledger.set_data("s", changed)).data) == 12
 
 
 async def test_a_session_expires_by_the_clock_and_its_history_stays(store: Store, namespace: str) -> None:
