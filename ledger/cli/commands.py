@@ -58,17 +58,14 @@ COMMANDS = {
     },
     "Move": {
         "import": (
-            "import_export",
+            "import_files",
             "Record transcripts of other systems, or copy exports; what exists already is skipped.",
         ),
         "import-ams": (
             "import_ams",
             "Import the sessions and long-term memory of a Redis Agent Memory Server from its API.",
         ),
-        "export": (
-            "import_export",
-            "Write a session, or all of them, to a file, which appears complete or not at all.",
-        ),
+        "export": ("export", "Write a session, or all of them, to a file, which appears complete or not at all."),
     },
     "Run": {
         "demo": ("demo", "Show the main job on an example transcript, in a temporary embedded PostgreSQL."),

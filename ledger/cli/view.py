@@ -13,7 +13,9 @@ import typer
 from ledger.application.reading import existing_state
 from ledger.cli.app import Options, app, command, options, run
 from ledger.cli.arguments import UserOption, config_in
-from ledger.cli.import_export import import_one, placed, write_file
+from ledger.cli.export import write_file
+from ledger.cli.import_files import import_one
+from ledger.cli.import_report import placed
 from ledger.cli.output import counted
 from ledger.errors import InvalidInput, LedgerError
 from ledger.memory import MemoryLedger

@@ -51,7 +51,7 @@ def test_an_export_onto_a_full_disk_leaves_the_file_that_was_there(where: list[s
 
 CARELESS = """
 from pathlib import Path
-from ledger.cli import import_export, main
+from ledger.cli import export, main
 
 async def write(target, chunks):
     with Path(target).open("wb") as file:
@@ -59,7 +59,7 @@ async def write(target, chunks):
             file.write(chunk)
     return 0, 0
 
-import_export.write_file = write
+export.write_file = write
 main()
 """
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ledger.cli.import_export import import_one
+from ledger.cli.import_files import import_one
 from ledger.errors import ImportRefused
 from ledger.importers import IMPORTERS, documents, read
 from ledger.importers.parts.steps import is_hidden, line_type_of

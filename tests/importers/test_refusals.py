@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.cli.import_export import import_one
+from ledger.cli.import_files import import_one
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.importers import documents
 from ledger.memory import MemoryLedger

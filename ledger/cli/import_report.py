@@ -1,0 +1,113 @@
+"""What the command ``import`` says of files that were imported, and of those that could not be."""
+
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from ledger.cli.app import Options
+from ledger.cli.output import Output, counted, safe
+from ledger.cli.source import in_file
+from ledger.cli.transcript_folder import FolderImport
+from ledger.errors import ImportRefused, InvalidInput, LedgerError, SessionExists
+from ledger.transfer.importing import Imported
+
+
+def show_end(output: Output, folders: FolderImport) -> None:
+    """Say what was recorded until watching was interrupted, and which files were not."""
+    counts, _, _ = folders.totals()
+    output.say(f"\nstopped; {counted(counts['entries'], 'entry')} recorded")
+    for message in _failures(folders.failed).values():
+        output.say(f"not imported: {message}", "yellow")
+
+
+def show_folders(opts: Options, folders: FolderImport, user: str | None) -> None:
+    """Say what was imported from folders, which files were not, and how to go on."""
+    output = opts.output
+    counts, lines, names = folders.totals()
+    failed = _failures(folders.failed)
+    value = {
+        **{name: counts[name] for name in ("sessions", "entries", "skipped")},
+        "session_ids": names,
+        "other_lines": dict(lines.most_common()),
+        "files": folders.files,
+        "no_transcripts": sorted(folders.others),
+        "failed": [{"file": path, "message": message} for path, message in failed.items()],
+    }
+
+    def show() -> None:
+        output.say(f"{counted(folders.files, 'file')} read")
+        show_imported(output, counts, lines, names)
+        if folders.others:
+            output.say(
+                f"without a transcript: {', '.join(sorted(folders.others)[:5])}{_more(len(folders.others))}", "dim"
+            )
+        for message in failed.values():
+            output.say(f"not imported: {message}", "yellow")
+        show_next(opts, names, user)
+
+    output.result(value, show)
+
+
+def _failures(failed: Mapping[str, LedgerError]) -> dict[str, str]:
+    return {path: safe(_described(_in_place(fault, path), path)) for path, fault in failed.items()}
+
+
+def _more(number: int) -> str:
+    return f"  … and {number - 5} more" if number > 5 else ""
+
+
+def tell_more(output: Output, done: Sequence[Imported], failed: Mapping[str, LedgerError]) -> None:
+    """Say what was recorded while watching, and which files could not be since then."""
+    for imported in done:
+        if imported.entries and output.json:
+            output.line({"entries": imported.entries, "session_ids": imported.session_ids})
+        elif imported.entries:
+            output.say(f"{counted(imported.entries, 'entry')} more: {'  '.join(imported.session_ids)}")
+    for path, message in _failures(failed).items():
+        if output.json:
+            output.line({"failed": {"file": path, "message": message}})
+        else:
+            output.say(f"not imported: {message}", "yellow")
+    sys.stdout.flush()
+
+
+def show_imported(output: Output, counts: Mapping[str, int], lines: Counter[str], names: Sequence[str]) -> None:
+    """Say how many entries of which sessions were recorded, and how many of them are other lines."""
+    there = f"; {counts['skipped']:,} were there already" if counts["skipped"] else ""
+    recorded = f"{counted(counts['entries'], 'entry')} of {counted(counts['sessions'], 'session')}"
+    output.say(f"{recorded} recorded{there}")
+    if lines:
+        types = ", ".join(f"{name} {number:,}" for name, number in lines.most_common(6))
+        output.say(f"{lines.total():,} of them are lines that no window shows: {types}", "dim")
+    if names:
+        output.say("  ".join(names[:5]) + _more(len(names)), "dim")
+
+
+def show_next(opts: Options, names: Sequence[str], user: str | None) -> None:
+    """Name the commands to go on with after an import of these sessions."""
+    if not names:
+        return
+    shown = next((name for name in reversed(names) if not {"#", "~"} & set(name)), names[0])
+    space = f" --namespace {shlex.quote(opts.namespace)}" if opts.namespace else ""
+    whose = f" --user {shlex.quote(user)}" if user else ""
+    commands = [f"view {shlex.quote(shown)}{whose}", "search WORDS", f"sessions{whose}"]
+    opts.output.say(f"next: {', '.join(f'memory-ledger {command}{space}' for command in commands)}")
+
+
+def placed(fault: LedgerError, name: str, recorded: int = 0, files: int = 1) -> LedgerError:
+    """Return *fault* with the file that it is about, and how many files were recorded before it."""
+    found = _in_place(fault, name)
+    suffix = f"; {recorded} of {files} files recorded, {files - recorded - 1} not tried" if files > 1 else ""
+    found.args = (f"{_described(found, name)}{suffix}",)
+    return found
+
+
+def _in_place(fault: LedgerError, name: str) -> LedgerError:
+    return in_file(fault, name) if isinstance(fault, ImportRefused) else fault
+
+
+def _described(fault: LedgerError, name: str) -> str:
+    advice = " with --session for this file alone, or for a file of several sessions another --namespace"
+    prefix = "" if isinstance(fault, InvalidInput) else f"{name}: "
+    return f"{prefix}{fault}{advice if isinstance(fault, SessionExists) else ''}"
