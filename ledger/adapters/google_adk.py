@@ -7,7 +7,6 @@ An app and a user are one user of the ledger, a session is a session, and an eve
 """
 
 import asyncio
-from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, Self
@@ -19,10 +18,10 @@ from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events import Event
 from google.adk.sessions import BaseSessionService, Session
 from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
-from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from ledger.adapters.any_loop_ledger import AnyLoopLedger
 from ledger.adapters.deleting import OnDelete, check_deletes, check_on_delete
+from ledger.adapters.google_adk_events import json_event
 from ledger.adapters.google_adk_reading import (
     ALL_EVENTS,
     EventLimits,
@@ -33,12 +32,11 @@ from ledger.adapters.google_adk_reading import (
     read_shared,
     read_state,
 )
-from ledger.adapters.google_adk_state import ABOUT, AdkNames, session_names, user_names
+from ledger.adapters.google_adk_state import ABOUT, AdkNames, json_state, session_names, user_names
 from ledger.adapters.google_adk_writing import AdkPlace, SeenEvents, append, create, is_stored
 from ledger.adapters.opening import OpenedLedger
 from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, SessionExists, SessionNotFound, VersionConflict
-from ledger.events import JsonObject
 from ledger.memory import MemoryLedger
 from ledger.results import When
 from ledger.session.drafts import check_time
@@ -108,7 +106,7 @@ class LedgerSessionService(BaseSessionService):
         """
         place = AdkPlace(app_name, user_id, (session_id or "").strip() or _clock.ulid())
         try:
-            await self._opened.run_once(partial(create, place=place, state=_jsonable(state or {}), key=_clock.ulid()))
+            await self._opened.run_once(partial(create, place=place, state=json_state(state or {}), key=_clock.ulid()))
         except SessionExists as fault:
             raise AlreadyExistsError(f"Session with id {place.session_id} already exists.") from fault
         found = await self._read(place, ALL_EVENTS, {})
@@ -217,8 +215,8 @@ class LedgerSessionService(BaseSessionService):
         self._apply_temp_state(session, event)
         event = self._trim_temp_delta_state(event)
         place = AdkPlace(session.app_name, session.user_id, session.id)
-        changed = _jsonable(event.actions.state_delta)  # in the event itself the SDK has null for infinity
-        stored = _dumped(event)
+        changed = json_state(event.actions.state_delta)  # in the event itself the SDK has null for infinity
+        stored = json_event(event)
         key = _clock.ulid()
 
         async def work(ledger: MemoryLedger) -> None:
@@ -293,24 +291,6 @@ def _seen(session: Session) -> SeenEvents:
     marker = session._storage_update_marker  # noqa: SLF001 - as above
     version = int(marker) if marker is not None and marker.isdecimal() else None
     return SeenEvents(version, session.events[-1].id if session.events else None)
-
-
-def _dumped(event: Event) -> JsonObject:
-    """Return *event* as JSON, without the fields that it does not have."""
-    try:
-        dumped: JsonObject = event.model_dump(mode="json", exclude_none=True)
-    except (PydanticSerializationError, ValueError) as fault:
-        raise InvalidInput("wrong_type", f"must be JSON: {fault}", field="event") from fault
-    return dumped
-
-
-def _jsonable(state: Mapping[str, Any]) -> JsonObject:
-    """Return *state* as JSON; what is none, such as a function, as its text, as in the SDK's own services."""
-    try:
-        found: JsonObject = to_jsonable_python(state, serialize_unknown=True)
-    except (PydanticSerializationError, ValueError) as fault:
-        raise InvalidInput("wrong_type", f"must be JSON: {fault}", field="state") from fault
-    return found
 
 
 __all__ = ["LedgerSessionService"]

@@ -4,6 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError
+
 from ledger.adapters.large_items import LargeValues, item_draft
 from ledger.adapters.packing import unpacked
 from ledger.errors import InvalidInput
@@ -15,6 +18,18 @@ from ledger.session.drafts import EntryDraft
 from projections.entries import Entry
 
 SDK: Final = "google-adk"
+
+
+def json_event(event: BaseModel) -> JsonObject:
+    """Return an event of the SDK as JSON, without the fields that it does not have.
+
+    Raises:
+        InvalidInput: ``wrong_type``: it is no JSON.
+    """
+    try:
+        return event.model_dump(mode="json", exclude_none=True)
+    except (PydanticSerializationError, ValueError) as fault:
+        raise InvalidInput("wrong_type", f"must be JSON: {fault}", field="event") from fault
 
 
 def draft_of(event: JsonObject, large: LargeValues) -> EntryDraft:

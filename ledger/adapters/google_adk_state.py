@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
 from ledger.adapters.names import key_of, name_of, stored_key
 from ledger.adapters.packing import has_whole_float
 from ledger.errors import InvalidInput
@@ -50,6 +52,19 @@ def original(name: str, about: Mapping[str, Any], field: str) -> str:
     """Return the SDK's name that *name* was made of; if that was long, as it is noted in *about*."""
     found = key_of(name)
     return stored_key(about.get(field, name)) if found is None else found
+
+
+def json_state(state: Mapping[str, Any]) -> JsonObject:
+    """Return *state* as JSON; what is none, such as a function, as its text, as in the SDK's own services.
+
+    Raises:
+        InvalidInput: ``wrong_type``: it is no JSON.
+    """
+    try:
+        found: JsonObject = to_jsonable_python(state, serialize_unknown=True)
+    except (PydanticSerializationError, ValueError) as fault:
+        raise InvalidInput("wrong_type", f"must be JSON: {fault}", field="state") from fault
+    return found
 
 
 class StateParts(NamedTuple):

@@ -1,4 +1,4 @@
-"""Names of threads and checkpoints: in configs, of sessions, and as keys. Source: adapters AD-3, LG-1."""
+"""Names of threads, checkpoints and channels: in configs, of sessions, and as keys. Source: adapters AD-3, LG-1."""
 
 from hashlib import sha256
 from typing import Final
@@ -11,6 +11,8 @@ from ledger.events import JsonObject
 CHECKPOINTS: Final = "langgraph.checkpoints"
 WRITES: Final = "langgraph.writes"
 BLOBS: Final = "langgraph.blobs"
+#: The channel whose messages are entries.
+MESSAGES: Final = "messages"
 #: Between the parts of a key; escaped in each part.
 _BETWEEN: Final = "|"
 _LONGEST_PART: Final = 200

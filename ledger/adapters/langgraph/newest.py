@@ -7,17 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
+from ledger.adapters.langgraph.task_writes import TaskWrites
+
 _NAMESPACES: Final = 4
 _MOST_BYTES: Final = 32 * 1024
 encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder().decode
-
-
-class TaskWrites(msgspec.Struct, frozen=True):
-    """What a task wrote after a checkpoint, as it is kept, and the version of it."""
-
-    version: int
-    value: dict[str, Any]
 
 
 class NewestCheckpoint(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id, writes_sort_key
+from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id
 from langgraph.checkpoint.serde.types import TASKS
 from msgspec.structs import replace
 
@@ -22,11 +22,12 @@ from ledger.adapters.langgraph.keys import (
     session_of,
     thread_of,
 )
-from ledger.adapters.langgraph.newest import NewestCheckpoint, TaskWrites
+from ledger.adapters.langgraph.newest import NewestCheckpoint
 from ledger.adapters.langgraph.recent import RecentWrites
 from ledger.adapters.langgraph.runs import run_of, sessions
 from ledger.adapters.langgraph.seen import BlobCache
 from ledger.adapters.langgraph.stored import from_plain_or_packed
+from ledger.adapters.langgraph.task_writes import TaskWrites, in_order, task_writes_of
 from ledger.adapters.names import stored_key
 from ledger.application.handle import NamespaceHandle
 from ledger.application.kept_reading import list_kept_of_life, newest_version, start_of_life
@@ -80,7 +81,7 @@ class Reads:
         if began is None or found is None:
             return None
         prefix = beginning(namespace, found.checkpoint_id)
-        writes = _task_writes(await list_kept_of_life(handle, session, began, WRITES, prefix, every=True))
+        writes = task_writes_of(await list_kept_of_life(handle, session, began, WRITES, prefix, every=True))
         if not wanted_id:
             read = NewestCheckpoint(found.checkpoint_id, found.stored, found.version, writes)
             self._recent.learn(session, version, namespace, read)
@@ -190,7 +191,7 @@ class Reads:
     async def _tuple_at(
         self, ledger: MemoryLedger, place: CheckpointPlace, writes: Iterable[TaskWrites], began: int | None
     ) -> CheckpointTuple:
-        written = _written(writes)
+        written = in_order(writes)
         stored = place.stored["values"]
         values = {channel: reference for channel, (_, reference) in stored.items() if reference is not None}
         sends = await self.sends(ledger, place)
@@ -237,19 +238,18 @@ class Reads:
                     began = await self._began(ledger, thread_id)
                 stored = {} if began is None else await read_blobs(ledger, session_of(thread_id), began, missing)
                 fetched.blobs |= stored
-                for name, typed in stored.items():
-                    self.cache.add(name, typed)
+                self.cache.add_all(stored)
             level = fetched.below(level)
         return fetched
 
     async def _writes(self, ledger: MemoryLedger, place: CheckpointPlace) -> list[TaskWrites]:
         prefix = beginning(place.namespace, place.checkpoint_id)
         session = session_of(place.thread_id)
-        return _task_writes(await ledger.list_kept(session, WRITES, prefix=prefix, limit=_MOST, every=True))
+        return task_writes_of(await ledger.list_kept(session, WRITES, prefix=prefix, limit=_MOST, every=True))
 
     async def written(self, ledger: MemoryLedger, place: CheckpointPlace) -> list[tuple[str, str, int, dict[str, Any]]]:
         """Return (task, channel, index, reference) of the writes after a checkpoint, in the order of their tasks."""
-        return _written(await self._writes(ledger, place))
+        return in_order(await self._writes(ledger, place))
 
     async def sends(self, ledger: MemoryLedger, place: CheckpointPlace) -> list[dict[str, Any]]:
         """Return references of what a checkpoint sends to tasks, if it is so old that its parent's writes have that."""
@@ -293,18 +293,3 @@ class Reads:
             stored,
             value.version,
         )
-
-
-def _task_writes(kept: Iterable[KeptValue]) -> list[TaskWrites]:
-    return [TaskWrites(each.version, each.value) for each in kept]
-
-
-def _written(writes: Iterable[TaskWrites]) -> list[tuple[str, str, int, dict[str, Any]]]:
-    written: dict[tuple[str, int], tuple[str, str, dict[str, Any]]] = {}
-    for each in sorted(writes, key=lambda own: own.version):
-        for index, channel, reference in each.value["writes"]:
-            place_of = (each.value["task"], index)
-            if index < 0 or place_of not in written:
-                written[place_of] = (each.value["path"], channel, reference)
-    ordered = sorted(written.items(), key=lambda item: writes_sort_key(item[1][0], *item[0]))
-    return [(task, channel, index, reference) for (task, index), (_, channel, reference) in ordered]

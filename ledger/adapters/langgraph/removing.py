@@ -7,11 +7,10 @@ from typing import Any, Final
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from ledger.adapters.langgraph.carried import carry
-from ledger.adapters.langgraph.keys import CHECKPOINTS, WRITES, beginning, checkpoint_key, session_of
+from ledger.adapters.langgraph.keys import CHECKPOINTS, MESSAGES, WRITES, beginning, checkpoint_key, session_of
 from ledger.adapters.langgraph.reading import CheckpointPlace, Reads
 from ledger.adapters.langgraph.runs import run_of, sessions
 from ledger.adapters.langgraph.window import all_entries
-from ledger.adapters.langgraph.writing import MESSAGES
 from ledger.contention import until_uncontended
 from ledger.errors import SessionNotFound
 from ledger.memory import MemoryLedger

@@ -23,6 +23,7 @@ from ledger.adapters.langgraph.reading import Reads
 from ledger.adapters.langgraph.recent import RecentWrites
 from ledger.adapters.langgraph.removing import Removals
 from ledger.adapters.langgraph.seen import BlobCache
+from ledger.adapters.langgraph.task_writing import TaskWriting
 from ledger.adapters.langgraph.writing import Writes
 from ledger.adapters.opening import OpenedInBlocks, OpenedLedger, repeated
 from ledger.memory import MemoryLedger
@@ -84,6 +85,10 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
         return Writes(self._reads, self._recent)
 
     @property
+    def _task_writing(self) -> TaskWriting:
+        return TaskWriting(self._reads, self._recent)
+
+    @property
     def _removals(self) -> Removals:
         check_deletes(self._on_delete, "the saver", field="thread")
         return Removals(self._reads)
@@ -121,7 +126,7 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store what a task wrote after a checkpoint."""
-        await self._opened.run(self._writes.put_writes, config, writes, task_id, task_path)
+        await self._opened.run(self._task_writing.put_writes, config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """End the thread: it reads as empty, and its id may be used again; the history stays in the log."""
@@ -194,7 +199,7 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """See `aput_writes`."""
-        self._opened.call(self._writes.put_writes, config, writes, task_id, task_path)
+        self._opened.call(self._task_writing.put_writes, config, writes, task_id, task_path)
 
     def delete_thread(self, thread_id: str) -> None:
         """See `adelete_thread`."""

@@ -3,7 +3,7 @@
 import json
 import marshal
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
@@ -78,9 +78,10 @@ class BlobCache:
         self._runs: LastUsed[MessageMark, SeenRun] = LastUsed()
         self._messages: LastUsed[str, LoadedMessages] = LastUsed()
 
-    def add(self, name: str, typed: Typed) -> None:
-        """Remember a blob; those least recently used are forgotten."""
-        self._blobs.add(name, typed, len(typed[1]))
+    def add_all(self, blobs: Mapping[str, Typed]) -> None:
+        """Remember blobs by name; those least recently used are forgotten."""
+        for name, typed in blobs.items():
+            self._blobs.add(name, typed, len(typed[1]))
 
     def get(self, name: str) -> Typed | None:
         """Return a blob; None if it is not in memory."""

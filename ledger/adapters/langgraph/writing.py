@@ -1,13 +1,11 @@
 """Writing checkpoints: one write each, with its blobs and its messages. Source: adapters LG-2 … LG-6, LG-10."""
 
-import itertools
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from typing import Any, Final
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
-    WRITES_IDX_MAP,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
@@ -17,22 +15,21 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from ledger.adapters.langgraph.blobs import blob_values
 from ledger.adapters.langgraph.carried import carry
+from ledger.adapters.langgraph.kept_once import keep
 from ledger.adapters.langgraph.keys import (
     CHECKPOINTS,
-    WRITES,
+    MESSAGES,
     checkpoint_key,
     config_of,
     names_in,
     session_of,
-    writes_key,
 )
-from ledger.adapters.langgraph.newest import TaskWrites, encode
+from ledger.adapters.langgraph.newest import encode
 from ledger.adapters.langgraph.reading import CheckpointPlace, Reads
 from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
 from ledger.adapters.langgraph.runs import noted_run, run_of
-from ledger.adapters.langgraph.seen import Typed
 from ledger.adapters.langgraph.stored import Stored, plain_or_packed
-from ledger.adapters.langgraph.window import NOTHING_SHOWN, NextWindow, all_entries, to_show, window_after
+from ledger.adapters.langgraph.window import NOTHING_SHOWN, NextWindow, to_show, window_after
 from ledger.adapters.names import storable
 from ledger.adapters.opening import repeated
 from ledger.application.reading import partial_state
@@ -40,17 +37,14 @@ from ledger.clock import SystemClock
 from ledger.contention import until_uncontended
 from ledger.errors import LogCorrupted, VersionConflict
 from ledger.memory import MemoryLedger
-from ledger.results import Guard, KeptBatch
 
-CONFIG: Final = {"profile": "none"}
-MESSAGES: Final = "messages"
 _INPUT: Final = "__start__"
 _NO_BLOBS: Final[Set[str]] = frozenset()
 _clock: Final = SystemClock()
 
 
 class Writes:
-    """The writing half of a saver; each method takes the ledger first."""
+    """The part of a saver that stores checkpoints; each method takes the ledger first."""
 
     def __init__(self, reads: Reads, recent: RecentWrites) -> None:
         self._serde = reads.serde
@@ -157,7 +151,7 @@ class Writes:
         # before anything waits: a graph that goes on changes its checkpoint
         encoded, waits = encode(value), _waits(values.get(_INPUT), references.get(_INPUT), stored)
         options = {"entries": window.entries, "only_entries": window.only, "expected_version": version}
-        done = await _keep(ledger, session, kept, **options)
+        done = await keep(ledger, session, kept, **options)
         if done is None:
             self._recent.forget_heads(session)
         else:
@@ -171,7 +165,7 @@ class Writes:
             if reads is not None:
                 again = newest is not None and newest.checkpoint_id == checkpoint["id"]
                 reads.store(namespace, checkpoint["id"], encoded, done.version, again=again)
-        self._remember(new)
+        self._reads.cache.add_all(new)
         return config_of(thread_id, namespace, checkpoint["id"])
 
     async def _head(self, ledger: MemoryLedger, place: CheckpointPlace) -> ThreadHead:
@@ -202,77 +196,6 @@ class Writes:
             return []
         return [noted_run(run_id)]
 
-    async def put_writes(
-        self,
-        ledger: MemoryLedger,
-        config: RunnableConfig,
-        writes: Sequence[tuple[str, Any]],
-        task_id: str,
-        task_path: str,
-    ) -> None:
-        """Store what a task wrote."""
-        thread_id, namespace = names_in(config)
-        checkpoint_id = config["configurable"]["checkpoint_id"]
-        stored = Stored(self._serde, self._reads.cache, splits_messages=self._is_open)
-        written = [
-            [WRITES_IDX_MAP.get(channel, at), channel, stored.reference(value)]
-            for at, (channel, value) in enumerate(writes)
-        ]
-        value = {"task": task_id, "path": task_path, "writes": written}
-        session = session_of(thread_id)
-        async with self._recent.turn(session, together=True):
-            known, version = self._recent.blobs(session)
-            new = {digest: typed for digest, typed in stored.blobs.items() if digest not in known}
-            said = [] if namespace else self._said(session, checkpoint_id, writes, written, stored)
-            entries = all_entries(said)
-            own = {"space": WRITES, "key": writes_key(namespace, checkpoint_id, task_id), "value": value}
-            leaves_out = len(new) < len(stored.blobs)  # so nobody may have ended their life
-            guard: Guard = {"expected_version": version} if leaves_out else {}
-            done = None
-            try:
-                kept = [*blob_values(new, besides=carry(entries, stored.find)), own]
-                done = await _keep(ledger, session, kept, entries=entries, **guard)
-            except VersionConflict:
-                entries = []
-                done = await _keep(ledger, session, [*blob_values(stored.blobs), own])
-            finally:
-                if done is None:  # they may be stored, at a version that nobody knows
-                    self._recent.doubt(session, checkpoint_id)
-            if done is not None:
-                self._recent.add(session, stored.blobs, done.first_version, done.version)
-                if entries:
-                    self._recent.show(session, checkpoint_id, [name for _, name in said])
-                reads = self._recent.newest(session, done.version)
-                if reads is not None:
-                    reads.add_writes(namespace, checkpoint_id, TaskWrites(done.version, value))
-        self._remember(new)
-
-    def _said(
-        self,
-        session: str,
-        checkpoint_id: str,
-        writes: Sequence[tuple[str, Any]],
-        written: Sequence[Sequence[Any]],
-        stored: Stored,
-    ) -> list[tuple[BaseMessage, str]]:
-        """Return the messages that the window lacks, of what a task wrote after the newest root checkpoint.
-
-        That one may still be on its way: a graph goes on while it is stored.
-        """
-        head, _ = self._recent.head(session, "")
-        if not self._is_open or head is None or head.shown is None or head.checkpoint_id > checkpoint_id:
-            return []
-        if head.waits:  # what a task says comes after what the graph was called with
-            return []
-        pairs = (
-            pair
-            for (_, value), (_, channel, reference) in zip(writes, written, strict=True)
-            if channel == MESSAGES
-            for pair in to_show(value, stored.digests.get(id(reference), []))
-        )
-        shown = set(head.shown)
-        return [pair for pair in pairs if pair[1] not in shown]
-
     async def copy_thread(self, ledger: MemoryLedger, source: str, target: str) -> None:
         """Fork the session of a thread.
 
@@ -283,27 +206,6 @@ class Writes:
         key = _clock.ulid()
         copy = repeated(lambda own: own.fork(session_of(source), session_of(target), idempotency_key=key))
         await copy(ledger)
-
-    def _remember(self, blobs: dict[str, Typed]) -> None:
-        for digest, typed in blobs.items():
-            self._reads.cache.add(digest, typed)
-
-
-async def _keep(ledger: MemoryLedger, session: str, kept: list[dict[str, Any]], **options: Any) -> KeptBatch | None:
-    """Store *kept* and return what became of it; None if a try that seemed to fail had stored it.
-
-    The last value tells, which no other write stores: an idempotency key would cost each write a row.
-    """
-
-    async def keep(own: MemoryLedger) -> KeptBatch | None:
-        if next(tries):
-            last = await own.get_kept(session, kept[-1]["space"], kept[-1]["key"])
-            if last is not None and last.value == kept[-1]["value"]:
-                return None
-        return await own.keep(session, kept, config=CONFIG, **options)
-
-    tries = itertools.count()
-    return await repeated(keep)(ledger)
 
 
 def _digests(value: Any, stored: Stored, parent: ThreadHead | None) -> list[str]:

@@ -13,9 +13,10 @@ from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 
 from ledger.adapters.langgraph import LedgerSaver, newest, reading
-from ledger.adapters.langgraph.newest import NewestCheckpoint, NewestCheckpoints, TaskWrites
+from ledger.adapters.langgraph.newest import NewestCheckpoint, NewestCheckpoints
 from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
 from ledger.adapters.langgraph.seen import BlobCache
+from ledger.adapters.langgraph.task_writes import TaskWrites
 from ledger.errors import DatabaseUnavailable, LogCorrupted
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore

@@ -222,10 +222,10 @@ def test_the_cache_keeps_what_was_used_last_within_its_bytes(monkeypatch: pytest
     monkeypatch.setattr(seen, "_MOST_BYTES", 10_000)
     cache = BlobCache()
     for at in range(100):
-        cache.add(f"n{at}", ("msgpack", bytes(800)))
+        cache.add_all({f"n{at}": ("msgpack", bytes(800))})
         assert cache.get("n0") is not None, "it is used all the time"
     assert [at for at in range(100) if cache.get(f"n{at}") is not None] == [0, *range(91, 100)]
-    cache.add("large", ("msgpack", bytes(10_000)))
+    cache.add_all({"large": ("msgpack", bytes(10_000))})
     assert cache.get("large") is None
     assert cache.get("n99") is not None, "what cannot be kept displaces nothing"
 

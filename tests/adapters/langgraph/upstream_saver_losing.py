@@ -9,7 +9,7 @@ from upstream_saver import (  # type: ignore[import-not-found]  # a folder on th
 )
 
 from ledger.adapters.langgraph.removing import Removals
-from ledger.adapters.langgraph.writing import Writes
+from ledger.adapters.langgraph.task_writing import TaskWriting
 
 __all__ = ["pytest_addoption", "pytest_collection_modifyitems", "pytest_configure"]
 
@@ -22,5 +22,5 @@ async def need_nothing(*args: Any, **options: Any) -> set[Any]:
     return set()
 
 
-Writes.put_writes = forget  # type: ignore[method-assign]
+TaskWriting.put_writes = forget  # type: ignore[method-assign]
 Removals._needed = need_nothing  # type: ignore[method-assign]
