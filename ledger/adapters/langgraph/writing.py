@@ -32,6 +32,7 @@ from ledger.adapters.langgraph.stored import Stored, plain_or_packed
 from ledger.adapters.langgraph.window import NOTHING_SHOWN, NextWindow, to_show, window_after
 from ledger.adapters.names import storable
 from ledger.adapters.opening import repeated
+from ledger.application.kept_reading import newest_version
 from ledger.application.reading import partial_state
 from ledger.clock import SystemClock
 from ledger.contention import until_uncontended
@@ -72,7 +73,7 @@ class Writes:
         async def attempt(number: int) -> RunnableConfig:
             head, version = self._recent.head(session, namespace) if number == 0 else (None, 0)
             if not version:
-                version = (await partial_state(handle, session, {})).version
+                version = await newest_version(handle, session)
             try:
                 if head is None and version:
                     place = await self._reads.place(ledger, thread_id, namespace, None)
@@ -82,7 +83,7 @@ class Writes:
                 self._recent.forget_heads(session)
                 raise
             except LogCorrupted:
-                if (await partial_state(handle, session, {})).version == version:
+                if await newest_version(handle, session) == version:
                     raise
                 return await attempt(number + 1)  # the thread was deleted meanwhile
 
