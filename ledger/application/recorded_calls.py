@@ -8,6 +8,7 @@ import msgspec
 
 from ledger.application.forks import fork
 from ledger.application.handle import NamespaceHandle
+from ledger.application.kept_by_digest import keep_once
 from ledger.application.session_start import new_entry, opening_commands, starts_life
 from ledger.application.transcript import read_transcript
 from ledger.application.writes import Decision, DecisionFor
@@ -15,11 +16,14 @@ from ledger.errors import SessionExists, Unavailable
 from ledger.events import EntryRemoved, JsonObject
 from ledger.ids import Stream
 from ledger.importers.base import is_imported
+from ledger.importers.parts.fitting import fitted_draft
 from ledger.importers.parts.prefix import SharedBranch, branch_name, place
 from ledger.importers.parts.reported_calls import ReportedCall, kept_whole
 from ledger.importers.parts.steps import hidden
+from ledger.session.attachments import SPACE
 from ledger.session.commands import AddEntries, HideAdded
-from ledger.session.drafts import EntryDraft, draft_entry
+from ledger.session.drafts import EntryDraft
+from ledger.session.kept_drafts import KeptDraft
 from ledger.session.state import SessionState
 
 #: How often another writer may change the branches of a session meanwhile.
@@ -162,11 +166,13 @@ async def _versions(handle: NamespaceHandle, stream: Stream, state: SessionState
     return {entry_id: versions[0] for entry_id, versions in since.items() if versions}
 
 
-def _drafts(handle: NamespaceHandle, entries: Iterable[JsonObject]) -> list[EntryDraft]:
-    drafts = [draft_entry(entry) for entry in entries]
+def _drafts(handle: NamespaceHandle, entries: Iterable[JsonObject]) -> tuple[list[EntryDraft], list[KeptDraft]]:
+    """Return the drafts of *entries*, and what they have no room for."""
+    attached: dict[str, bytes] = {}
+    drafts = [fitted_draft(entry, attached, field="") for entry in entries]
     if any(draft.role == "system" for draft in drafts):
         handle.rights.check_system()
-    return drafts
+    return drafts, [KeptDraft(space=SPACE, key=digest, value=content) for digest, content in attached.items()]
 
 
 async def _decision(
@@ -182,7 +188,7 @@ async def _decision(
     known = await _versions(handle, stream, state, list(new))
     visible = {str(entry["entry_id"]) for entry in shown}
     ordered = [*(name for name in new if name in visible), *(name for name in new if name not in visible)]
-    drafts = _drafts(handle, [new[name] for name in ordered if name not in known])
+    drafts, large = _drafts(handle, [new[name] for name in ordered if name not in known])
     if not drafts:
         return Decision([], note)
     new_life = starts_life(handle, state)
@@ -190,10 +196,11 @@ async def _decision(
     write_id = handle.services.clock.ulid()
     tokenizer = (handle.services.config if new_life else state.config).tokenizer
     entries = [new_entry(handle, draft, write_id, tokenizer) for draft in drafts]
-    first = state.version + len(opening) + 1
+    kept = await keep_once(handle, stream, state, large, write_id)
+    first = state.version + len(opening) + sum(len(each.events) for each in kept) + 1
     removed = tuple(
         EntryRemoved(write_id=write_id, entry_id=entry.entry_id, entry_version=first + place, tokens=entry.tokens)
         for place, entry in enumerate(entries)
         if entry.entry_id not in visible
     )
-    return Decision([*opening, AddEntries(tuple(entries)), HideAdded(removed)], note, exact=True)
+    return Decision([*opening, *kept, AddEntries(tuple(entries)), HideAdded(removed)], note, exact=True)

@@ -1,6 +1,8 @@
 """Text that no entry may have stops no conversation: it is shown as it can be. Source: adapters IN-7, IN-13."""
 
 import json
+from base64 import b64decode, b64encode
+from random import Random
 from typing import Any
 
 import httpx
@@ -9,6 +11,7 @@ from opentelemetry.exporter.otlp.proto.http import Compression
 
 from ledger.importers.parts import message_parts, reported_calls
 from ledger.limits import CONTENT_BYTES
+from ledger.session.attachments import SPACE, put_back
 from tests.server.conftest import Running, Transcript
 from tests.support.model_spans import attributes_of_call, ended_span, exported, said, span_json
 from tests.support.reported_days import TRACES, send
@@ -78,6 +81,24 @@ def test_the_text_is_stored_as_it_came__IN_13(api: httpx.Client, session: str) -
     entries = api.get(f"/v1/sessions/{session}/transcript").json()["entries"]
     original = json.loads(entries[4]["data"]["json"])
     assert original == day(ODD["NUL"])[-1][4]
+
+
+def test_a_part_that_no_entry_has_room_for_is_stored_beside_it__IN_13(
+    api: httpx.Client, session: str, shown: Transcript
+) -> None:
+    content, text = b64encode(Random(13).randbytes(4_900_000)).decode(), "Many words. " * 550_000
+    picture = {"type": "blob", "mime_type": "image/png", "content": content}
+    found = {}
+    for name, part in ((f"{session}-picture", picture), (session, {"type": "text", "content": text})):
+        asked = {"role": "user", "parts": [part]}
+        for _ in range(2):  # the second time, nothing is new
+            span = span_json(attributes_of_call(name, [asked], [said("assistant", "A plum.")]), span=1)
+            assert send(api, span).json() == {}
+        assert shown(name)[1:] == [("assistant", "A plum.")]
+        (entry, *_) = api.get(f"/v1/sessions/{name}/transcript").json()["entries"]
+        kept = api.get(f"/v1/sessions/{name}/kept", params={"space": SPACE}).json()["values"]
+        found[name] = put_back(entry["data"], {each["key"]: b64decode(each["base64"]) for each in kept})
+    assert found == {f"{session}-picture": {"part": picture}, session: {"text": text}}
 
 
 def test_odd_text_in_a_request_of_protobuf__IN_13(
