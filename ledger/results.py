@@ -342,7 +342,8 @@ class Popped(msgspec.Struct, frozen=True, kw_only=True):
 class KeptBatch(msgspec.Struct, frozen=True, kw_only=True):
     """A stored batch of kept values: the session's version after it, and the version of each value, in order.
 
-    *first_version* is that of its first event, such as an entry of the same write.
+    *first_version* is that of its first event, such as an entry of the same write; it is after *version* if there was
+    nothing to change.
     """
 
     session_id: str

@@ -113,7 +113,7 @@ async def keep(
     return KeptBatch(
         session_id=stream.session_id,
         version=written.version,
-        first_version=written.receipts[0].version,
+        first_version=written.receipts[0].version if written.receipts else written.version + 1,
         versions=versions,
         replayed=written.replayed,
     )

@@ -164,3 +164,11 @@ async def test_a_bad_value_is_named_and_nothing_is_written__LF_1(
         await ledger.keep("s", values)
     assert refusal.value.field == field
     assert await ledger.get_events("s") == []
+
+
+async def test_a_write_of_entries_that_the_window_has_changes_nothing(anywhere: MemoryLedger) -> None:
+    said = [{"role": "user", "content": "x", "entry_id": "e1"}]
+    first = await anywhere.keep("s", [], entries=said)
+    for only in (False, True):
+        again = await anywhere.keep("s", [], entries=said, only_entries=only)
+        assert (again.version, again.first_version) == (first.version, first.version + 1)
