@@ -39,13 +39,13 @@ def take_all_connections(server: Server, stack: ExitStack) -> None:
 @contextmanager
 def all_connections_taken(server: Server) -> Iterator[None]:
     """Leave the server no free connection."""
-    with ExitStack() as stack:
-        with pytest.raises(psycopg.OperationalError, match="too many clients"):
-            take_all_connections(server, stack)
-        yield
     count = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
-    end = time.monotonic() + within(5)
-    with server.superuser("postgres") as admin:  # a backend ends a moment after its client has gone
+    with server.superuser("postgres") as admin:  # opened first: a backend ends a moment after its client has gone
+        with ExitStack() as stack:
+            with pytest.raises(psycopg.OperationalError, match="too many clients"):
+                take_all_connections(server, stack)
+            yield
+        end = time.monotonic() + within(5)
         while admin.execute(count).fetchall()[0][0] > 3 and time.monotonic() < end:
             time.sleep(0.02)
 
