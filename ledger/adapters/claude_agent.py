@@ -25,7 +25,7 @@ from ledger.adapters.claude_agent_listing import (
     read_summary,
     summary_data,
 )
-from ledger.adapters.deleting import OnDelete, check_deletes, check_on_delete
+from ledger.adapters.deleting import OnDelete, check_deletes, check_on_delete, end_session
 from ledger.adapters.large_items import LargeValues, with_large_values
 from ledger.adapters.opening import OpenedLedger
 from ledger.application.entries_with_data import add_entries_with_data
@@ -223,4 +223,4 @@ async def _delete(ledger: MemoryLedger, key: Mapping[str, Any]) -> None:
     if key.get("subpath") is None:
         names += [row.session_id async for row in agents_of(ledger, key)]
     for name in reversed(names):  # the session last, so that a repeated call finds what is left
-        await ledger.clear_session(name, end=True, user_id=user)
+        await end_session(ledger, name, user_id=user)

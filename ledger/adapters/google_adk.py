@@ -20,7 +20,7 @@ from google.adk.sessions import BaseSessionService, Session
 from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
 
 from ledger.adapters.any_loop_ledger import AnyLoopLedger
-from ledger.adapters.deleting import OnDelete, check_deletes, check_on_delete
+from ledger.adapters.deleting import OnDelete, check_deletes, check_on_delete, end_session
 from ledger.adapters.google_adk_events import json_event
 from ledger.adapters.google_adk_reading import (
     ALL_EVENTS,
@@ -190,9 +190,7 @@ class LedgerSessionService(BaseSessionService):
         """
         check_deletes(self._on_delete, "the service", field="session_id")
         names = session_names(app_name, user_id, session_id.strip())
-        await self._opened.run_once(
-            lambda ledger: ledger.clear_session(names.session_id, end=True, user_id=names.user_id)
-        )
+        await self._opened.run(partial(end_session, session_id=names.session_id, user_id=names.user_id))
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """Return the state of a user, its keys without ``user:``; empty if there is none."""

@@ -14,8 +14,9 @@ from ledger.application.tail import staying
 from ledger.application.writes import Decision
 from ledger.errors import InvalidInput
 from ledger.events import KeptRemoved, KeptSet
+from ledger.limits import EVENTS_PER_APPEND
 from ledger.results import Guard, KeptBatch
-from ledger.session.commands import AddEntries, Command, Keep, RemoveEntry
+from ledger.session.commands import AddEntries, ClearSession, Command, Keep, RemoveEntry
 from ledger.session.drafts import EntryDraft, draft_entry
 from ledger.session.kept_drafts import KeptDraft, draft_kept
 from ledger.session.state import SessionState
@@ -23,7 +24,7 @@ from ledger.strict_json import check_flag, check_integer
 from projections import config as memory_config
 from projections.config import MemoryConfig
 
-MOST_KEPT: Final = 10_000
+_MOST_REMOVED: Final = 10_000  # with an event for each; a write has room for others, too
 
 
 async def keep(
@@ -45,16 +46,17 @@ async def keep(
     cleared, and end with its life.
 
     Raises:
-        InvalidInput: a value or an entry breaks a rule; *field* says which, e.g. ``values[3].key``.
+        InvalidInput: a value or an entry breaks a rule; *field* says which, e.g. ``values[3].key``; ``batch_size``:
+            it has more that is new than a write may have events.
         DuplicateEntry: an id is stored with other content.
         VersionConflict: the session is not at *expected_version*.
     """
     if not isinstance(values, Sequence):
         raise InvalidInput("wrong_type", "must be a list of values", field="values")
     check_flag(only_entries, field="only_entries")
-    if len(values) + len(entries) > MOST_KEPT or not (values or entries or only_entries):
-        message = f"must have 1 to {MOST_KEPT} values and entries"
-        raise InvalidInput("batch_size", message, field="values", limit=MOST_KEPT)
+    if len(values) > EVENTS_PER_APPEND or not (values or entries or only_entries):
+        message = f"must have 1 to {EVENTS_PER_APPEND} values, or entries"
+        raise InvalidInput("batch_size", message, field="values", limit=EVENTS_PER_APPEND)
     kept = [draft_kept(raw, field=f"values[{at}]") for at, raw in enumerate(values)]
     drafts = [draft_entry(raw, field=f"entries[{at}]") for at, raw in enumerate(entries)]
     chosen = None if config is None else memory_config.load(config)
@@ -76,8 +78,14 @@ async def keep(
         if only_entries and not new_life:
             active = [entry.entry_id for entry in state.window.entries]
             stays = staying(active, ids)
-            leaving = [entry_id for entry_id in active if entry_id not in stays]
-            commands += [RemoveEntry(write_id, entry_id) for entry_id in leaving]
+            if (
+                len(active) - len(stays) > _MOST_REMOVED
+            ):  # one event each: so that there is room for others in the write
+                stays = set()
+                commands.append(ClearSession(write_id))
+            else:
+                commands += [RemoveEntry(write_id, entry_id) for entry_id in active if entry_id not in stays]
+            leaving = set(active) - stays
             known = {entry_id: found for entry_id, found in known.items() if entry_id not in leaving}
         if drafts:
             tokenizer = ((chosen or handle.services.config) if new_life else state.config).tokenizer
@@ -102,7 +110,7 @@ async def keep(
         stream,
         decision_for,
         actor=handle.actor,
-        commutes=True,
+        commutes=not only_entries,
         expected_version=expected_version,
         idempotency=handle.idempotency(stream, "keep", body, guard.get("idempotency_key")),
     )

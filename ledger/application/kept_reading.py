@@ -11,7 +11,6 @@ import msgspec
 from msgspec.structs import replace
 
 from ledger.application.handle import NamespaceHandle
-from ledger.application.kept import MOST_KEPT
 from ledger.application.reading import check_when
 from ledger.codec import decode
 from ledger.events import KeptRemoved, KeptSet, RecordedEvent, SessionCleared, SessionOpened, StoredEvent
@@ -23,6 +22,7 @@ from ledger.session.kept_drafts import check_key, check_space
 from ledger.strict_json import check_integer
 from projections import ranges
 
+_MOST: Final = 10_000
 #: Less than every character that a key may have.
 _LEAST: Final = "\x01"
 
@@ -102,7 +102,7 @@ async def list_kept(
         SessionNotFound, VersionNotFound: the session has no such version.
         InvalidInput: ``bad_space``, ``bad_key``, ``bad_limit``, or as `get_state` does.
     """
-    check_integer(limit, field="limit", code="bad_limit", least=1, most=MOST_KEPT)
+    check_integer(limit, field="limit", code="bad_limit", least=1, most=_MOST)
     query = _of_prefix(space, prefix, greatest_first=greatest_first, limit=limit, every=every)
     begin = f"{space}{SEPARATOR}"
     if after is not None:
@@ -137,7 +137,7 @@ async def list_kept_of_life(
     prefix: str,
     *,
     greatest_first: bool = False,
-    limit: int = MOST_KEPT,
+    limit: int = _MOST,
     every: bool = False,
 ) -> list[KeptValue]:
     """Return what `list_kept` does, of the life that *began* at that version: see `start_of_life`."""

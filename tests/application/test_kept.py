@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from ledger.application import kept
 from ledger.errors import InvalidInput, VersionConflict, VersionNotFound
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
@@ -108,12 +109,12 @@ async def test_a_fork_has_the_values_of_its_parent_and_its_own__LF_1(ledger: Mem
 async def test_entries_are_written_with_the_values_and_others_leave__LF_1(ledger: MemoryLedger) -> None:
     entries = [{"role": "user", "content": text, "entry_id": text} for text in ("a", "b", "c")]
     await ledger.keep("s", [value("1", 1)], entries=entries[:2], config={"profile": "none"})
-    kept = await ledger.keep("s", [value("2", 2)], entries=entries[1:], only_entries=True)
+    written = await ledger.keep("s", [value("2", 2)], entries=entries[1:], only_entries=True)
     assert [entry.entry_id for entry in await ledger.get_active_entries("s")] == ["b", "c"]
     events = await ledger.get_events("s")
     assert [event.type for event in events[-3:]] == ["entry.removed", "entry.added", "kept.set"]
     assert len({event.payload.write_id for event in events[-3:]}) == 1
-    assert kept.version == events[-1].version
+    assert written.version == events[-1].version
 
 
 @pytest.mark.parametrize("wanted", ["", "ab", "bc", "ca", "dabc", "acb", "abcd"])
@@ -123,6 +124,37 @@ async def test_the_window_has_only_the_entries_of_a_list_in_its_order__LF_1(ledg
     await ledger.keep("s", [value("1", 1)], entries=first, config={"profile": "none"})
     await ledger.keep("s", [value("2", 2)], entries=[entries[text] for text in wanted], only_entries=True)
     assert [entry.entry_id for entry in await ledger.get_active_entries("s")] == list(wanted)
+
+
+async def test_others_leave_a_window_whose_entries_are_not_in_memory__LF_1(
+    ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state of a session holds little content, and reads the rest of it from the log."""
+    monkeypatch.setattr(ledger._handle.services.states._contents, "_limit_b", 0)
+    entries = [{"role": "user", "content": f"{number}", "entry_id": f"{number}"} for number in range(300)]
+    await ledger.keep("s", [], entries=entries, config={"profile": "none"})
+    assert len(await ledger.get_active_entries("s")) == 300
+    await ledger.keep("s", [], entries=entries[1:], only_entries=True)
+    assert [entry.content for entry in await ledger.get_active_entries("s")] == [f"{n}" for n in range(1, 300)]
+
+
+@pytest.mark.parametrize("wanted", ["", "f", "defx", "fed"])
+async def test_many_entries_leave_with_one_event__LF_1(
+    ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch, wanted: str
+) -> None:
+    entries = {text: {"role": "user", "content": text, "entry_id": text} for text in "abcdefx"}
+    await ledger.keep("s", [value("1", 1)], entries=[entries[text] for text in "abcdef"], config={"profile": "none"})
+    before = (await ledger.get_state("s")).version
+    monkeypatch.setattr(kept, "_MOST_REMOVED", 4)
+    leaving = {"": 6, "f": 5, "defx": 3, "fed": 5}[wanted]
+    await ledger.keep("s", [], entries=[entries[text] for text in wanted], only_entries=True)
+    assert [entry.entry_id for entry in await ledger.get_active_entries("s")] == list(wanted)
+    types = [event.type for event in await ledger.get_events("s") if event.version > before]
+    assert types.count("session.cleared") == (1 if leaving > 4 else 0)
+    assert types.count("entry.removed") == (0 if leaving > 4 else leaving)
+    found = await ledger.get_kept("s", "steps", "1")
+    assert found is not None
+    assert found.value == 1
 
 
 async def test_values_are_exported_imported_and_verified__LF_1(ledger: MemoryLedger) -> None:

@@ -100,6 +100,11 @@ class Reads:
         began = await self._began(ledger, thread_id)
         return await self._place_in(handle, began, thread_id, namespace, checkpoint_id)
 
+    async def is_still_at(self, ledger: MemoryLedger, place: CheckpointPlace) -> bool:
+        """Tell whether a checkpoint is still stored at that *place*: its thread was not deleted."""
+        now = await self.place(ledger, place.thread_id, place.namespace, place.checkpoint_id)
+        return now is not None and now.version == place.version
+
     async def _place_in(
         self, handle: NamespaceHandle, began: int | None, thread_id: str, namespace: str, checkpoint_id: str | None
     ) -> CheckpointPlace | None:
@@ -183,8 +188,7 @@ class Reads:
         try:
             return await self._tuple_at(ledger, place, writes, began)
         except LogCorrupted:
-            now = await self.place(ledger, place.thread_id, place.namespace, place.checkpoint_id)
-            if now is not None and now.version == place.version:
+            if await self.is_still_at(ledger, place):
                 raise
             return None
 

@@ -6,13 +6,14 @@ from typing import Any, Final
 
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
+from ledger.adapters.deleting import end_session
 from ledger.adapters.langgraph.carried import carry
 from ledger.adapters.langgraph.keys import CHECKPOINTS, MESSAGES, WRITES, beginning, checkpoint_key, session_of
 from ledger.adapters.langgraph.reading import CheckpointPlace, Reads
 from ledger.adapters.langgraph.runs import run_of, sessions
 from ledger.adapters.langgraph.window import all_entries
 from ledger.contention import until_uncontended
-from ledger.errors import SessionNotFound
+from ledger.errors import LogCorrupted, SessionNotFound, VersionConflict
 from ledger.memory import MemoryLedger
 
 _MOST: Final = 10_000
@@ -33,7 +34,7 @@ class Removals:
         """End the session of a thread; an unknown one stays unknown."""
         session = session_of(thread_id)
         if await ledger.get_events(session, limit=1):
-            await ledger.clear_session(session, end=True)
+            await end_session(ledger, session)
 
     async def delete_for_runs(self, ledger: MemoryLedger, run_ids: Sequence[str]) -> None:
         """Hide the checkpoints of runs, and the writes after them, in all threads that have one.
@@ -53,7 +54,13 @@ class Removals:
             return
         places = [place async for place in self._reads.all_places(ledger, session, None)]
         unwanted = [place for place in places if run_of(self._reads.metadata(place)) in runs]
-        window = await self._window_without(ledger, places, unwanted)
+        try:
+            window = await self._window_without(ledger, places, unwanted)
+        except LogCorrupted:
+            newest = (await ledger.get_state(session)).version
+            if newest == version:
+                raise
+            raise VersionConflict(current=newest, expected=version) from None  # it may have been deleted meanwhile
         changes = await self._hidden(ledger, session, unwanted)
         await _keep(ledger, session, changes, window, expected_version=version)
 

@@ -11,6 +11,7 @@ from ledger.errors import DatabaseUnavailable
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from tests.adapters.contract.kinds import KINDS, Kind, each_kind, each_that_clears
+from tests.faults.intercepted_store import InterceptedStore
 from tests.support.failing_store import FailsNthCall, WaitsToAppend
 from tests.support.ledgers import ledger_over
 
@@ -78,6 +79,40 @@ async def test_what_is_taken_away_is_taken_away_once__AD_10(kind: Kind, after: b
     assert undisturbed[0] == []
     for found in others:
         assert found == undisturbed
+
+
+@each_that_clears
+async def test_what_comes_after_a_deletion_whose_answer_was_lost_stays__AD_10(kind: Kind) -> None:
+    assert kind.clear is not None
+    assert await read_after_a_lost_deletion(kind, kind.clear) == SECOND
+
+
+@each_that_clears
+async def test_a_deletion_that_has_no_key_takes_what_came_after_it(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control."""
+    assert kind.clear is not None
+    monkeypatch.setattr("ledger.application.handle.NamespaceHandle.idempotency", lambda *asked: None)
+    assert await read_after_a_lost_deletion(kind, kind.clear) == []
+
+
+async def read_after_a_lost_deletion(kind: Kind, clear: Callable[[Any], Awaitable[Any]]) -> list[str]:
+    """Clear, lose the answer while another program begins the conversation anew, and return what is read then."""
+    memory = await written(kind)
+
+    class LosesTheFirstAnswer(InterceptedStore):
+        is_lost = False
+
+        async def intercept(self, name: str, method: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:
+            answer = await method(*args, **options)
+            if "append" in name and not self.is_lost:
+                self.is_lost = True
+                await kind.write(kind.open(ledger=ledger_over(memory)), SECOND)
+                raise DatabaseUnavailable("the answer is lost")
+            return answer
+
+    losing: Any = LosesTheFirstAnswer(memory)
+    await clear(kind.open(ledger=ledger_over(losing)))
+    return await kind.read(kind.open(ledger=ledger_over(memory)))
 
 
 @pytest.mark.parametrize("kind", WITH_KEYS, ids=lambda kind: kind.name)

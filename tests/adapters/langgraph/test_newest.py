@@ -15,9 +15,8 @@ from langgraph.checkpoint.base.id import uuid6
 from ledger.adapters.langgraph import LedgerSaver, newest, reading
 from ledger.adapters.langgraph.newest import NewestCheckpoint, NewestCheckpoints
 from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
-from ledger.adapters.langgraph.seen import BlobCache
 from ledger.adapters.langgraph.task_writes import TaskWrites
-from ledger.errors import DatabaseUnavailable, LogCorrupted
+from ledger.errors import DatabaseUnavailable
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.ledgers import ledger_over
@@ -283,54 +282,6 @@ async def test_what_a_task_wrote_is_read_though_the_answer_of_the_database_was_l
     found = await saver.aget_tuple(config_of(""))
     assert found is not None
     assert found.pending_writes == [("task", "x", "ahead of its checkpoint")]
-
-
-@pytest.mark.parametrize("does", ["get", "get again", "list", "put"])
-async def test_a_thread_that_is_deleted_while_it_is_used_is_read_as_it_was_or_as_empty__LG_9(
-    monkeypatch: pytest.MonkeyPatch, does: str
-) -> None:
-    ledger = ledger_over(InMemoryStore())
-    first, second = LedgerSaver(ledger), LedgerSaver(ledger)
-    versions: Any = {"note": "1"}
-    checkpoint: Any = {**empty_checkpoint(), "channel_values": {"note": "x" * 1_000}, "channel_versions": versions}
-    config = await first.aput(config_of(""), checkpoint, {}, versions)
-    before, fetch = await first.aget_tuple(config_of("")), reading.Reads.fetch
-    if does == "get again":
-        await second.aget_tuple(config_of(""))
-        second._blobs = BlobCache()
-
-    async def fetched(*args: Any, **options: Any) -> Any:
-        monkeypatch.undo()
-        await first.adelete_thread("t")
-        return await fetch(*args, **options)
-
-    monkeypatch.setattr(reading.Reads, "fetch", fetched)
-    if does.startswith("get"):
-        assert await second.aget_tuple(config_of("")) == (before if does == "get" else None)
-        assert await second.aget_tuple(config_of("")) is None
-    elif does == "list":
-        assert [found async for found in second.alist(config_of(""))] == []
-    else:
-        await second.aput(config, {**checkpoint, "id": str(uuid6(clock_seq=-2))}, {}, {})
-        found = await LedgerSaver(ledger).aget_tuple(config_of(""))
-        assert found is not None
-        assert found.checkpoint["channel_values"] == checkpoint["channel_values"]
-
-
-async def test_a_thread_that_lacks_a_value_is_corrupted_for_readers_and_writers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Negative control."""
-    ledger = ledger_over(InMemoryStore())
-    versions: Any = {"note": "1"}
-    checkpoint: Any = {**empty_checkpoint(), "channel_values": {"note": "x" * 1_000}, "channel_versions": versions}
-    config = await LedgerSaver(ledger).aput(config_of(""), checkpoint, {}, versions)
-    monkeypatch.setattr(reading, "read_blobs", AsyncMock(return_value={}))
-    saver = LedgerSaver(ledger)
-    with pytest.raises(LogCorrupted):
-        await saver.aget_tuple(config_of(""))
-    with pytest.raises(LogCorrupted):
-        await saver.aput(config, {**checkpoint, "id": str(uuid6(clock_seq=-2))}, {}, {})
 
 
 async def test_a_reader_may_change_what_it_gets() -> None:

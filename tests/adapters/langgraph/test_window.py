@@ -12,9 +12,11 @@ from langgraph.checkpoint.base.id import uuid6
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from ledger.adapters.langgraph import LedgerSaver, writing
+from ledger.application import kept
+from ledger.errors import InvalidInput
 from ledger.events import EntryRemoved
 from ledger.memory import MemoryLedger
-from ledger.stores.in_memory import InMemoryStore
+from ledger.stores.in_memory import InMemoryStore, event_store
 from tests.adapters.langgraph.test_put_cost import CONFIG, ask, graph_with, window
 from tests.support.ledgers import ledger_over
 
@@ -232,6 +234,29 @@ async def test_a_delta_channel_makes_no_entries__LG_5(ledger: MemoryLedger, save
         await compiled.ainvoke({"messages": [HumanMessage(question)]}, CONFIG)
         assert await window(ledger) == []
     assert len((await compiled.aget_state(CONFIG)).values["messages"]) == 6
+
+
+@pytest.mark.parametrize("cold", [False, True])
+async def test_every_message_of_a_long_thread_may_leave_and_come_back__LG_5(
+    ledger: MemoryLedger, cold: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_store, "EVENTS_PER_APPEND", 60)
+    monkeypatch.setattr(kept, "_MOST_REMOVED", 10)
+    saver, config = LedgerSaver(ledger), CONFIG
+    said = [HumanMessage(str(number), id=str(number)) for number in range(50)]
+    changed = [HumanMessage("first", id="0"), *said[1:]]
+    for step, now in enumerate([said, changed, said[:5], said]):
+        saver = LedgerSaver(ledger) if cold else saver
+        versions: Any = {"messages": saver.get_next_version(None, None)}
+        checkpoint: Any = {**empty_checkpoint(), "id": f"{step:036}", "channel_values": {"messages": now}}
+        metadata: Any = {"source": "loop", "step": step, "run_id": f"r{step}"}
+        config = await saver.aput(config, {**checkpoint, "channel_versions": versions}, metadata, versions)
+        assert await window(ledger) == [message.content for message in now]
+    await saver.adelete_for_runs(["r2", "r3"])
+    assert await window(ledger) == ["first", *map(str, range(1, 50))]
+    monkeypatch.setattr(kept, "_MOST_REMOVED", 1_000)  # the control
+    with pytest.raises(InvalidInput, match="60 events"):
+        await saver.adelete_for_runs(["r1"])
 
 
 @pytest.fixture
