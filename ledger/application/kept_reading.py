@@ -137,10 +137,10 @@ async def list_kept_of_life(
     prefix: str,
     *,
     greatest_first: bool = False,
-    limit: int = _MOST,
+    limit: int | None = None,
     every: bool = False,
 ) -> list[KeptValue]:
-    """Return what `list_kept` does, of the life that *began* at that version: see `start_of_life`."""
+    """Return what `list_kept` does, or all without a *limit*, of the life that *began* then: see `start_of_life`."""
     query = _of_prefix(space, prefix, greatest_first=greatest_first, limit=limit, every=every)
     return await _find_in_life(handle, handle.stream(session_id, None), began, None, query)
 
@@ -151,7 +151,7 @@ class _Query(msgspec.Struct, frozen=True):
     first: str
     end: str
     greatest_first: bool = False
-    limit: int = 1
+    limit: int | None = 1
     every: bool = False
 
 
@@ -174,8 +174,8 @@ async def _find_in_life(
     events, limit = handle.services.store.events, query.limit
     first, end = query.first, query.end
     found: list[StoredEvent] = []
-    while len(found) < limit:
-        wanted = None if query.every else limit - len(found)
+    while limit is None or len(found) < limit:
+        wanted = None if limit is None or query.every else limit - len(found)
         page = await events.read_kept(
             stream,
             first=first,

@@ -35,7 +35,6 @@ from ledger.errors import LogCorrupted
 from ledger.memory import MemoryLedger
 from ledger.results import KeptValue
 
-_MOST: Final = 10_000
 #: The version of checkpoints from which on what is sent to tasks is a value of a channel.
 _WITH_SENDS: Final = 4
 #: Of a channel of a checkpoint that has none; the saver's own begin so too.
@@ -96,9 +95,8 @@ class Reads:
         self, ledger: MemoryLedger, thread_id: str, namespace: str, checkpoint_id: str | None
     ) -> CheckpointPlace | None:
         """Return where a checkpoint is stored, or the one with the greatest id; None if there is none."""
-        handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
         began = await self._began(ledger, thread_id)
-        return await self._place_in(handle, began, thread_id, namespace, checkpoint_id)
+        return await self._place_in(ledger._handle, began, thread_id, namespace, checkpoint_id)  # noqa: SLF001 - as above
 
     async def is_still_at(self, ledger: MemoryLedger, place: CheckpointPlace) -> bool:
         """Tell whether a checkpoint is still stored at that *place*: its thread was not deleted."""
@@ -134,13 +132,10 @@ class Reads:
         namespace = config["configurable"].get("checkpoint_ns") if config else None
         only = get_checkpoint_id(config) if config else None
         bound = get_checkpoint_id(before) if before else None
-        threads: list[tuple[str, str | None]]
-        if config:
-            threads = [(session_of(names_in(config)[0]), names_in(config)[0])]
-        else:
-            threads = [(session, None) for session in await sessions(ledger, run_of(filter or {}))]
+        thread_id = names_in(config)[0] if config else None
+        own = await sessions(ledger, run_of(filter or {})) if thread_id is None else [session_of(thread_id)]
         found: list[CheckpointPlace] = []
-        for session, thread_id in threads:
+        for session in own:
             count = 0
             async for place in self.all_places(ledger, session, thread_id, namespace, before=bound):
                 is_wanted = (only is None or place.checkpoint_id == only) and (
@@ -247,9 +242,14 @@ class Reads:
         return fetched
 
     async def _writes(self, ledger: MemoryLedger, place: CheckpointPlace) -> list[TaskWrites]:
+        return task_writes_of(await self.kept_of_tasks(ledger, place, every=True))
+
+    async def kept_of_tasks(self, ledger: MemoryLedger, place: CheckpointPlace, *, every: bool) -> list[KeptValue]:
+        """Return what is kept of each task after a checkpoint: *every* value, or the newest."""
+        handle, session = ledger._handle, session_of(place.thread_id)  # noqa: SLF001 - adapters are part of the ledger
+        began = await self._began(ledger, place.thread_id)
         prefix = beginning(place.namespace, place.checkpoint_id)
-        session = session_of(place.thread_id)
-        return task_writes_of(await ledger.list_kept(session, WRITES, prefix=prefix, limit=_MOST, every=True))
+        return [] if began is None else await list_kept_of_life(handle, session, began, WRITES, prefix, every=every)
 
     async def written(self, ledger: MemoryLedger, place: CheckpointPlace) -> list[tuple[str, str, int, dict[str, Any]]]:
         """Return (task, channel, index, reference) of the writes after a checkpoint, in the order of their tasks."""

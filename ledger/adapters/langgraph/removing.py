@@ -8,7 +8,7 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from ledger.adapters.deleting import end_session
 from ledger.adapters.langgraph.carried import carry
-from ledger.adapters.langgraph.keys import CHECKPOINTS, MESSAGES, WRITES, beginning, checkpoint_key, session_of
+from ledger.adapters.langgraph.keys import CHECKPOINTS, MESSAGES, WRITES, checkpoint_key, session_of
 from ledger.adapters.langgraph.reading import CheckpointPlace, Reads
 from ledger.adapters.langgraph.runs import run_of, sessions
 from ledger.adapters.langgraph.window import all_entries
@@ -61,7 +61,7 @@ class Removals:
             if newest == version:
                 raise
             raise VersionConflict(current=newest, expected=version) from None  # it may have been deleted meanwhile
-        changes = await self._hidden(ledger, session, unwanted)
+        changes = await self._hidden(ledger, unwanted)
         await _keep(ledger, session, changes, window, expected_version=version)
 
     async def _window_without(
@@ -113,7 +113,7 @@ class Removals:
             orphans = [_without_parent(places[name]) for name in needed if _parent(places[name]) not in needed]
             changes = [each for each in orphans if each is not None]
             unneeded = [place for name, place in places.items() if name not in needed]
-            changes += await self._hidden(ledger, session, unneeded)
+            changes += await self._hidden(ledger, unneeded)
             await _keep(ledger, session, changes, expected_version=version)
 
         await until_uncontended(attempt)
@@ -158,15 +158,11 @@ class Removals:
                 reads_sends = False
         return needed
 
-    async def _hidden(
-        self, ledger: MemoryLedger, session: str, places: Sequence[CheckpointPlace]
-    ) -> list[dict[str, Any]]:
+    async def _hidden(self, ledger: MemoryLedger, places: Sequence[CheckpointPlace]) -> list[dict[str, Any]]:
         """Return what hides *places* and the writes after them."""
         hidden: list[dict[str, Any]] = []
         for place in places:
-            writes = await ledger.list_kept(
-                session, WRITES, prefix=beginning(place.namespace, place.checkpoint_id), limit=_MOST
-            )
+            writes = await self._reads.kept_of_tasks(ledger, place, every=False)
             hidden += [{"space": WRITES, "key": value.key, "removed": True} for value in writes]
             hidden.append({"space": CHECKPOINTS, "key": checkpoint_key(*_name(place)), "removed": True})
         return hidden

@@ -9,6 +9,7 @@ from langgraph.graph import START, StateGraph
 
 from ledger.adapters.langgraph import LedgerSaver
 from ledger.adapters.langgraph.removing import Removals
+from ledger.application import kept_reading
 from ledger.memory import MemoryLedger
 
 
@@ -125,3 +126,18 @@ async def test_pruning_refuses_what_it_does_not_know__LG_9(saver: LedgerSaver) -
     with pytest.raises(TypeError, match="not a str"):
         await saver.aprune("t")
     assert await ids(saver, "t") == ["0002", "0001"]
+
+
+async def test_the_writes_of_any_number_of_tasks_are_read_and_hidden__LG_9(
+    saver: LedgerSaver, own_ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await put(saver, of("t"), 1)
+    for task in range(102):
+        await saver.aput_writes(first, [("items", task)], f"task {task}")
+    monkeypatch.setattr(kept_reading, "_MOST", 100)
+    cold = LedgerSaver(own_ledger)
+    found = [await cold.aget_tuple(of("t")), *[each async for each in cold.alist(of("t"))]]
+    assert [len(each.pending_writes or ()) for each in found if each is not None] == [102, 102]
+    await put(saver, first, 2)
+    await saver.aprune(["t"])
+    assert await own_ledger.list_kept("t", "writes") == []
