@@ -11,6 +11,7 @@ from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from projections.summaries import Summary
 from tests.support.importer_samples import SAMPLES
+from tests.support.json_as_text import read_back
 from tests.support.ledgers import ledger_over
 
 CLAUDE = "5d0c2c1e-8a51-4b0e-9d53-0f6f1f4f7a10"
@@ -191,6 +192,14 @@ def test_an_object_that_no_entry_may_have_is_shown_as_text_and_stored_as_it_was(
     ((draft,),) = [batch for one in TranscriptFile(lambda: [raw], name="file") for batch in batches_of(one.steps)]
     assert draft.content == line["message"]["content"]
     assert json.loads(draft.data["json"]) == line
+
+
+def test_a_line_of_gemini_that_is_as_deep_as_a_line_may_be_is_stored_in_data() -> None:
+    about, change = {"sessionId": "s", "projectHash": "p", "extra": _deep(31)}, {"$set": {"extra": _deep(30)}}
+    raw = [json.dumps(line).encode() + b"\n" for line in (about, change)]
+    ((draft,),) = [batch for one in TranscriptFile(lambda: raw, name="file") for batch in batches_of(one.steps)]
+    assert read_back(draft.data["record"]) == change
+    assert read_back(draft.data["conversation"]) == about
 
 
 def test_a_chat_that_is_one_document_is_read_with_text_that_no_entry_may_have() -> None:

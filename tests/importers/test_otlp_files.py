@@ -8,13 +8,14 @@ import pytest
 
 from ledger.cli.import_files import import_one
 from ledger.errors import ImportRefused
-from ledger.importers import IMPORTERS, documents, read
+from ledger.importers import IMPORTERS, Document, documents, read
 from ledger.importers.parts.steps import is_hidden, line_type_of
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.importer_samples import SAMPLES
+from tests.support.json_as_text import read_back
 from tests.support.ledgers import ledger_over
-from tests.support.model_spans import attributes_of_call, said, span_json, traces_json
+from tests.support.model_spans import asked, attributes_of_call, returned, said, span_json, traces_json
 
 FILES = ("otlp_request.json", "otlp_lines.jsonl", "otlp_logs.jsonl")
 TRACE = f"{7:032x}"
@@ -148,3 +149,23 @@ async def test_a_file_without_messages_is_refused_and_says_what_to_set__IN_7(
     if code == "no_content":
         assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in str(refusal.value)
     assert await ledger.list_sessions() == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"Which of these do you prefer? " * 10: "The first"},
+        {f"garden/{number}.py": 1 for number in range(1_001)},
+        json.loads("[" * 40 + "]" * 40),
+    ],
+    ids=["a question as key", "many files as keys", "deep"],
+)
+def test_a_call_whose_messages_are_no_text_may_have_any_json_in_arguments__IN_7(given: Any) -> None:
+    call = asked("c1", "ask")
+    call["parts"][0]["arguments"] = given
+    told = [said("user", "Which beans?"), call, returned("c1", given)]
+    attributes = {**attributes_of_call("s", [], []), "gen_ai.input.messages": told}
+    found = read(iter([Document(1, traces_json(span_json(attributes, span=1)))]), name="file")
+    drafts = [draft for batch in found[0].batches for draft in batch if not is_hidden(draft)]
+    assert [draft.kind for draft in drafts] == ["message", "tool_call", "tool_result"]
+    assert (read_back(drafts[1].arguments), json.loads(drafts[2].content)) == (given, given)

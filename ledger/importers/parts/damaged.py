@@ -14,8 +14,10 @@ from ledger.strict_json import INT_MAX, INT_MIN, NUMBER_CHARACTERS, TRANSCRIPT, 
 
 #: The faults that leave a value readable.
 READABLE: Final = frozenset({"nul_not_allowed", "invalid_unicode", "number_out_of_range"})
-#: Those that leave a line readable: parts of it that no entry has room for can be shown as text.
-READABLE_LINE: Final = READABLE | {"too_deep", "too_many_keys", "key_too_long"}
+#: The faults of JSON whose parts can be shown as text.
+TOO_COMPLEX: Final = frozenset({"too_deep", "too_many_keys", "key_too_long"})
+#: The faults that leave a line readable.
+READABLE_LINE: Final = READABLE | TOO_COMPLEX
 #: The field that has the JSON of the line.
 ORIGINAL: Final = "json"
 

@@ -1,13 +1,18 @@
-"""What is too large for an entry: shown by its beginning, and whole in its data or beside it. Source: adapters IN-1."""
+"""What no entry has room for: shown by its beginning or as text, and whole in its data or beside it.
+
+Source: adapters IN-1.
+"""
 
 from typing import Any, Final
 
 from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
+from ledger.importers.parts.damaged import TOO_COMPLEX, within
 from ledger.limits import CONTENT_BYTES
 from ledger.session.attachments import long_texts_taken_out
 from ledger.session.drafts import EntryDraft, draft_entry
+from ledger.strict_json import BODY
 
 _TOO_LARGE: Final = frozenset({"content_too_large", "data_too_large", "too_many_values"})
 _BEGINNING: Final = CONTENT_BYTES // 8  # characters of a text that is too long to be content
@@ -32,12 +37,16 @@ def fitted(entry: JsonObject) -> JsonObject:
 def fitted_draft(entry: JsonObject, attached: dict[str, bytes], *, field: str) -> EntryDraft:
     """Return the draft of a raw *entry* of any size; what the data has no room for goes into *attached*, by digest.
 
+    JSON that is too deep, or has too many or long keys, becomes text where it is.
+
     Raises:
         InvalidInput: it breaks another rule of entries.
     """
     try:
         return draft_entry(entry, field=field)
     except InvalidInput as fault:
+        if fault.code in TOO_COMPLEX:
+            return fitted_draft(_simplified(entry), attached, field=field)
         if fault.code not in _TOO_LARGE:
             raise
     content, arguments, data = entry.get("content"), entry.get("arguments"), entry.get("data") or {}
@@ -58,6 +67,15 @@ def fitted_draft(entry: JsonObject, attached: dict[str, bytes], *, field: str) -
     if len(canonical_json(rest)) > _BEGINNING:  # of many short texts
         rest = {"data": long_texts_taken_out(canonical_json(rest).decode(), attached)}
     return draft_entry({**entry, "data": rest}, field=field)
+
+
+def _simplified(entry: JsonObject) -> JsonObject:
+    """Return *entry* with JSON as text where it is too deep, or has too many or long keys."""
+    shown = {name: within(value, BODY) for name, value in entry.items()}
+    for name in ("data", "metadata"):  # are objects
+        if isinstance(entry.get(name), dict) and isinstance(shown[name], str):
+            shown[name] = {name: shown[name]}
+    return shown
 
 
 def _shortened(value: Any) -> Any:
