@@ -15,8 +15,7 @@ from ledger.errors import ImportRefused, InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.parts.documents import Document
 from ledger.importers.parts.fitting import fitted_draft
-from ledger.importers.parts.steps import HIDDEN, LINE_TYPE, Attached, Batch, ConversationStep, WindowChange, batches_of
-from ledger.limits import METADATA_BYTES
+from ledger.importers.parts.steps import Attached, Batch, ConversationStep, WindowChange, batches_of
 from ledger.session.drafts import EntryDraft
 from ledger.strict_json import TRANSCRIPT, parse
 
@@ -116,7 +115,8 @@ def steps(
         attached: dict[str, bytes] = {}
         for raw in message:
             try:
-                drafts.append(fitted_draft(_within_limits(raw, whole), attached, field=f"{name}, message {number}"))
+                entry = {**raw, "data": {**(raw.get("data") or {}), **whole}} if whole else raw
+                drafts.append(fitted_draft(entry, attached, field=f"{name}, message {number}"))
             except InvalidInput as fault:
                 raise ImportRefused(fault.code, str(fault), line=line) from None
             whole = {}
@@ -217,15 +217,6 @@ def arguments_of(raw: Any) -> tuple[Any, Any]:
     except (InvalidInput, UnicodeEncodeError):
         return raw, None
     return parsed, None if canonical_json(parsed).decode() == raw else raw
-
-
-def _within_limits(raw: JsonObject, extra: JsonObject) -> JsonObject:
-    """Return *raw* with *extra* in its data; metadata that is too large moves there too (trust N-5)."""
-    metadata = raw.get("metadata")
-    if metadata and len(canonical_json(metadata)) > METADATA_BYTES:
-        marks = {key: metadata[key] for key in (HIDDEN, LINE_TYPE) if key in metadata}
-        raw, extra = {**raw, "metadata": marks or None}, {**extra, "metadata": metadata}
-    return {**raw, "data": {**(raw.get("data") or {}), **extra}} if extra else raw
 
 
 def _named(session: str, number: int, part: int, draft: EntryDraft) -> EntryDraft:

@@ -101,6 +101,18 @@ def test_a_part_that_no_entry_has_room_for_is_stored_beside_it__IN_13(
     assert found == {f"{session}-picture": {"part": picture}, session: {"text": text}}
 
 
+def test_a_message_with_large_fields_of_its_own_is_stored__IN_13(
+    api: httpx.Client, session: str, shown: Transcript
+) -> None:
+    asked = {**said("user", "hello"), "name": "mara", "sources": ["a garden book"] * 2_000}
+    for _ in range(2):  # the second time, nothing is new
+        span = span_json(attributes_of_call(session, [asked], [said("assistant", "hi")]), span=1)
+        assert send(api, span).json() == {}
+    assert shown(session) == [("user", "hello"), ("assistant", "hi")]
+    (entry, *_) = api.get(f"/v1/sessions/{session}/transcript").json()["entries"]
+    assert entry["data"]["metadata"]["sources"] == asked["sources"]
+
+
 def test_odd_text_in_a_request_of_protobuf__IN_13(
     service: Running, namespace: str, session: str, shown: Transcript
 ) -> None:

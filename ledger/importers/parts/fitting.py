@@ -9,7 +9,8 @@ from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.parts.damaged import TOO_COMPLEX, within
-from ledger.limits import CONTENT_BYTES
+from ledger.importers.parts.steps import HIDDEN, LINE_TYPE
+from ledger.limits import CONTENT_BYTES, METADATA_BYTES
 from ledger.session.attachments import long_texts_taken_out
 from ledger.session.drafts import EntryDraft, draft_entry
 from ledger.strict_json import BODY
@@ -37,11 +38,13 @@ def fitted(entry: JsonObject) -> JsonObject:
 def fitted_draft(entry: JsonObject, attached: dict[str, bytes], *, field: str) -> EntryDraft:
     """Return the draft of a raw *entry* of any size; what the data has no room for goes into *attached*, by digest.
 
-    JSON that is too deep, or has too many or long keys, becomes text where it is.
+    JSON that is too deep, or has too many or long keys, becomes text where it is. Metadata over 16 KiB moves to
+    the data.
 
     Raises:
         InvalidInput: it breaks another rule of entries.
     """
+    entry = _with_less_metadata(entry)
     try:
         return draft_entry(entry, field=field)
     except InvalidInput as fault:
@@ -67,6 +70,15 @@ def fitted_draft(entry: JsonObject, attached: dict[str, bytes], *, field: str) -
     if len(canonical_json(rest)) > _BEGINNING:  # of many short texts
         rest = {"data": long_texts_taken_out(canonical_json(rest).decode(), attached)}
     return draft_entry({**entry, "data": rest}, field=field)
+
+
+def _with_less_metadata(entry: JsonObject) -> JsonObject:
+    """Return *entry* with metadata that is too large in its data (trust N-5)."""
+    metadata = entry.get("metadata")
+    if not metadata or len(canonical_json(metadata)) <= METADATA_BYTES:
+        return entry
+    marks = {key: metadata[key] for key in (HIDDEN, LINE_TYPE) if key in metadata}
+    return {**entry, "metadata": marks or None, "data": {**(entry.get("data") or {}), "metadata": metadata}}
 
 
 def _simplified(entry: JsonObject) -> JsonObject:
