@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from ledger.canonical import canonical_json
 from ledger.importers import TranscriptFile
 from ledger.importers.parts import fitting
 from ledger.memory import MemoryLedger
 from ledger.session.attachments import put_back, references
 from ledger.stores.in_memory import InMemoryStore
+from tests.support.json_as_text import read_back
 from tests.support.ledgers import ledger_over
 
 _BYTES = Random(14).randbytes(5_000_000)
@@ -198,6 +200,22 @@ async def test_data_and_arguments_of_many_short_texts_come_back__LF_5() -> None:
     arguments = of_call.get("arguments") or json.loads(of_call["data"])["arguments"]
     assert arguments == {"paths": paths}
     assert json.loads(of_result["data"])["toolUseResult"] == [found, found, found]
+    assert (await ledger.import_conversations(file_of(lines))).entries == 0
+
+
+@pytest.mark.parametrize("shape", ["deep", "many values"])
+async def test_arguments_that_are_deep_and_large_or_have_many_values_come_back__LF_5(shape: str) -> None:
+    arguments: Any = {"text": TEXT} if shape == "deep" else {"numbers": [1] * 150_000}
+    for _ in range(31 if shape == "deep" else 0):
+        arguments = {"in": arguments}
+    written = canonical_json(arguments).decode()
+    call = {"type": "function_call", "call_id": "c-1", "name": "write", "arguments": written}
+    ledger, lines = ledger_over(InMemoryStore()), [_CODEX[0], _codex("response_item", call)]
+    await ledger.import_conversations(file_of(lines))
+    data, values = await attached(ledger, SESSION)
+    of_call = put_back(data[1], values)
+    whole = json.loads(of_call["data"]) if "data" in of_call else of_call
+    assert read_back(whole["arguments"]) == arguments
     assert (await ledger.import_conversations(file_of(lines))).entries == 0
 
 

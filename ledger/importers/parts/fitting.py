@@ -13,7 +13,7 @@ from ledger.importers.parts.steps import HIDDEN, LINE_TYPE
 from ledger.limits import CONTENT_BYTES, METADATA_BYTES
 from ledger.session.attachments import long_texts_taken_out
 from ledger.session.drafts import EntryDraft, draft_entry
-from ledger.strict_json import BODY
+from ledger.strict_json import BODY, check_value
 
 _TOO_LARGE: Final = frozenset({"content_too_large", "data_too_large", "too_many_values"})
 _BEGINNING: Final = CONTENT_BYTES // 8  # characters of a text that is too long to be content
@@ -57,13 +57,14 @@ def fitted_draft(entry: JsonObject, attached: dict[str, bytes], *, field: str) -
         entry = fitted(entry)
     elif entry.get("kind") == "tool_call":
         entry = {**entry, "content": f"{entry['tool_name']}(…)"}
-    if len(canonical_json(arguments)) > CONTENT_BYTES:
+    if not _are_short(arguments):
         shown = _shortened(arguments)
-        fits = len(canonical_json(shown)) <= CONTENT_BYTES
-        entry = {**entry, "arguments": shown if fits else None, "data": {"arguments": arguments, **data}}
+        entry = {**entry, "arguments": shown if _are_short(shown) else None, "data": {"arguments": arguments, **data}}
     try:
         return draft_entry(entry, field=field)
     except InvalidInput as fault:
+        if fault.code in TOO_COMPLEX:  # the data with the arguments in it
+            return fitted_draft(_simplified(entry), attached, field=field)
         if fault.code not in _TOO_LARGE or not entry.get("data"):
             raise
     rest = long_texts_taken_out(entry["data"], attached)
@@ -88,6 +89,15 @@ def _simplified(entry: JsonObject) -> JsonObject:
         if isinstance(entry.get(name), dict) and isinstance(shown[name], str):
             shown[name] = {name: shown[name]}
     return shown
+
+
+def _are_short(arguments: Any) -> bool:
+    """Tell whether *arguments* have at most 1 MiB, and no more values than an entry may have."""
+    try:
+        check_value(arguments, field="arguments")
+    except InvalidInput:
+        return False
+    return len(canonical_json(arguments)) <= CONTENT_BYTES
 
 
 def _shortened(value: Any) -> Any:
