@@ -179,15 +179,17 @@ def _deep(levels: int) -> Any:
 @pytest.mark.parametrize(
     "found",
     [
-        {"answers": {"Which of these do you prefer? " * 10: "The first"}},
-        {"files": {f"garden/{number}.py": 1 for number in range(1_001)}},
-        _deep(40),
-        [_deep(400)],
+        {"found": {"answers": {"Which of these do you prefer? " * 10: "The first"}}},
+        {"found": {"files": {f"garden/{number}.py": 1 for number in range(1_001)}}},
+        {"found": _deep(40)},
+        {"found": [_deep(400)]},
+        {"Which of these do you prefer? " * 10: "The first", "json": 1},
+        {f"garden/{number}.py": 1 for number in range(1_001)},
     ],
-    ids=["a question as key", "many files as keys", "deep", "deeper"],
+    ids=["a question as key", "many files as keys", "deep", "deeper", "a question as field", "many files as fields"],
 )
 def test_an_object_that_no_entry_may_have_is_shown_as_text_and_stored_as_it_was(found: Any) -> None:
-    line = {**json.loads((SAMPLES / "claude_simple.jsonl").read_text().splitlines()[0]), "toolUseResult": found}
+    line = {**json.loads((SAMPLES / "claude_simple.jsonl").read_text().splitlines()[0]), **found}
     raw = json.dumps(line).encode() + b"\n"
     ((draft,),) = [batch for one in TranscriptFile(lambda: [raw], name="file") for batch in batches_of(one.steps)]
     assert draft.content == line["message"]["content"]

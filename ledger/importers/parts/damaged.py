@@ -29,8 +29,19 @@ def readable(data: bytes) -> Any:
         ValueError, RecursionError: it is no JSON, or deeper than Python reads.
     """
     text = data.decode().strip()
-    value = within(json.loads(text, parse_int=_integer), TRANSCRIPT)
-    return {**value, ORIGINAL: text} if isinstance(value, dict) else value
+    return with_original(json.loads(text, parse_int=_integer), text)
+
+
+def with_original(value: Any, original: str) -> Any:
+    """Return what `within` does; an object with *original* as ``json``, and its fields that have room beside it.
+
+    Fields with too long keys, and the last of too many, are in *original* alone.
+    """
+    if not isinstance(value, dict):
+        return within(value, TRANSCRIPT)
+    shown = {clean(key): within(item, TRANSCRIPT, 2) for key, item in value.items()}
+    fitting = [key for key in shown if len(key.encode()) <= TRANSCRIPT.key_bytes and key != ORIGINAL]
+    return {**{key: shown[key] for key in fitting[: TRANSCRIPT.keys - 1]}, ORIGINAL: original}
 
 
 def parsed(data: bytes, limits: JsonLimits, faults: Collection[str] = READABLE) -> tuple[Any, bool]:

@@ -13,7 +13,7 @@ from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.base import arguments_of, session_name
-from ledger.importers.parts.damaged import ORIGINAL, READABLE_LINE, parsed, within
+from ledger.importers.parts.damaged import READABLE_LINE, parsed, with_original, within
 from ledger.importers.parts.fitting import fitted
 from ledger.importers.parts.message_parts import PartEntry, entries_of_messages, shown_as_text
 from ledger.importers.parts.otlp_records import TelemetryRecord
@@ -142,7 +142,7 @@ def _messages(value: Any, name: str) -> list[Any]:
 
 def _readable(message: Any) -> Any:
     shown = within(message, TRANSCRIPT)
-    return {**shown, ORIGINAL: json.dumps(message)} if isinstance(shown, dict) and shown != message else shown
+    return message if shown == message else with_original(message, json.dumps(message))
 
 
 def _instruction(part: PartEntry, marks: JsonObject, moment: datetime | None) -> JsonObject:
