@@ -9,6 +9,7 @@ import stat
 import sys
 import tempfile
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,9 +79,10 @@ def finished_lines(spool: BinaryIO) -> Iterator[bytes]:
     """Yield the lines of *spool* as `lines` does, but of JSONL not a last one that is still being written."""
     by_line: bool | None = None
     for line in lines(spool):
-        if by_line is None and line.strip():
-            by_line = is_whole(line)
-        if by_line and not line.endswith(b"\n") and not is_whole(line):
+        said = line if by_line is not None else line.removeprefix(BOM_UTF8)
+        if by_line is None and said.strip():
+            by_line = is_whole(said)
+        if by_line and not line.endswith(b"\n") and not is_whole(said):
             return
         yield line
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 from base64 import b64decode
+from codecs import BOM_UTF8
 from gzip import decompress
 from pathlib import Path
 from typing import Any
@@ -137,9 +138,10 @@ def test_a_file_in_another_encoding_does_not_stop_the_others(cli: Cli, projects:
         assert (refused.code, "is not UTF-8" in refused.err) == (2, True)
 
 
-def test_a_line_that_is_still_being_written_waits_for_its_end(cli: Cli, projects: Path) -> None:
+@pytest.mark.parametrize("begin", [b"", BOM_UTF8])
+def test_a_line_that_is_still_being_written_waits_for_its_end(cli: Cli, projects: Path, begin: bytes) -> None:
     growing = projects / "-home-mara-garden" / f"{FIRST}.jsonl"
-    whole = growing.read_bytes()
+    whole = begin + growing.read_bytes()
     growing.write_bytes(whole[:-40])
     done = cli.json("import", str(projects / "-home-mara-garden"))
     assert done["failed"] == []
