@@ -97,14 +97,14 @@ def show_next(opts: Options, names: Sequence[str], user: str | None) -> None:
 
 def placed(fault: LedgerError, name: str, recorded: int = 0, files: int = 1) -> LedgerError:
     """Return *fault* with the file that it is about, and how many files were recorded before it."""
-    found = _in_place(fault, name)
+    found = _in_place(fault, name) if isinstance(fault, ImportRefused) else fault
     suffix = f"; {recorded} of {files} files recorded, {files - recorded - 1} not tried" if files > 1 else ""
     found.args = (f"{_described(found, name)}{suffix}",)
     return found
 
 
 def _in_place(fault: LedgerError, name: str) -> LedgerError:
-    return in_file(fault, name) if isinstance(fault, ImportRefused) else fault
+    return in_file(fault, name) if isinstance(fault, InvalidInput) else fault
 
 
 def _described(fault: LedgerError, name: str) -> str:

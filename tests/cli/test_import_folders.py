@@ -124,6 +124,13 @@ def test_a_bad_file_does_not_stop_the_others_and_is_named_at_the_end(cli: Cli, p
     assert cli.try_("import", str(projects)).code == 0, "the control: without the bad file nothing is wrong"
 
 
+def test_each_file_of_a_folder_that_is_refused_for_an_option_is_named(cli: Cli, projects: Path) -> None:
+    ran = cli.try_("import", str(projects / "-home-mara-garden"), "--user", "a/b")
+    refused = [line for line in ran.lines if line.startswith("not imported: ")]
+    assert len(refused) == 2
+    assert f"not imported: {projects}/-home-mara-garden/chat.json: user_id: must not contain slashes" in ran.out
+
+
 @pytest.mark.parametrize("odd", [b"caf\xe9", b"\xed\xa0\x80"])
 def test_a_file_in_another_encoding_does_not_stop_the_others(cli: Cli, projects: Path, odd: bytes) -> None:
     bad = projects / "-home-mara-garden" / "00.json"
