@@ -37,7 +37,7 @@ class FolderImport:
     def __init__(self, places: Sequence[str], import_file: ImportFile) -> None:
         self._places = places
         self._import_file = import_file
-        self._seen: dict[Path, tuple[int, int]] = {}
+        self._seen: dict[Path, tuple[int, int, int]] = {}
         self._unreadable: dict[str, LedgerError] = {}
         self.imported: list[Imported] = []
         self.failed: dict[str, LedgerError] = {}
@@ -161,10 +161,13 @@ def _is_file(path: Path, unreadable: Callable[[OSError], None]) -> bool:
         return False
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    """Return what changes when a file is written to; zeros if it is not there, so that it is tried and reported."""
+def _stamp(path: Path) -> tuple[int, int, int]:
+    """Return what changes when a file is written to, or who may read it; zeros if it is not there.
+
+    So a file that is not there is tried and reported, and one that was locked is tried again once it may be read.
+    """
     try:
         status = path.stat()
     except OSError:
-        return 0, 0
-    return status.st_size, status.st_mtime_ns
+        return 0, 0, 0
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns

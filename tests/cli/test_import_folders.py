@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from ledger.cli.transcript_folder import FolderImport
+from ledger.errors import InvalidInput
 from tests.cli.conftest import Cli
 from tests.support.importer_samples import SAMPLES
 
@@ -193,6 +195,22 @@ def test_watching_names_a_file_that_it_cannot_take_in_once_and_again_at_the_end(
     assert (watching.returncode, err) == (1, "")
     assert out.startswith("\nstopped; ")
     assert out.splitlines(keepends=True)[2:] == [told, out.splitlines(keepends=True)[-1]]
+
+
+async def test_a_locked_file_is_tried_again_once_it_may_be_read(projects: Path) -> None:
+    shed, tried = projects / "-home-mara-shed", list[str]()
+
+    async def locked(path: str, name: str) -> Any:
+        tried.append(name)
+        raise InvalidInput("no_file", "cannot be read: Permission denied", field=path)
+
+    folders = FolderImport([str(shed)], locked)
+    for _ in range(2):
+        await folders.once(lambda done, total: None)
+    assert len(tried) == 2, "the control: what is as it was is not tried again"
+    (shed / "chat.json").chmod(0o640)
+    await folders.once(lambda done, total: None)
+    assert tried[2:] == ["chat"]
 
 
 def test_the_end_says_commands_that_find_what_was_imported(cli: Cli, projects: Path) -> None:
