@@ -67,6 +67,19 @@ def parse(data: bytes, limits: JsonLimits = BODY) -> Any:
     return value
 
 
+def check_value_count(data: bytes, limits: JsonLimits) -> None:
+    """Refuse JSON in *data* that may have more values than *limits* allow, whatever its depth and its keys are.
+
+    Raises:
+        InvalidInput: ``too_many_values``.
+    """
+    values = 1
+    for match in _STEP.finditer(data):
+        values += match[1] in {b"{", b"[", b","}
+        if values > limits.values:
+            raise _too_many_values(limits)
+
+
 def check_value(value: Any, *, field: str, limits: JsonLimits = BODY) -> None:
     """Refuse a Python *value* that `parse` could not have returned; without recursion.
 

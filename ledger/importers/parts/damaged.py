@@ -10,7 +10,16 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from ledger.errors import InvalidInput
-from ledger.strict_json import INT_MAX, INT_MIN, NUMBER_CHARACTERS, TRANSCRIPT, JsonLimits, is_plain_text, parse
+from ledger.strict_json import (
+    INT_MAX,
+    INT_MIN,
+    NUMBER_CHARACTERS,
+    TRANSCRIPT,
+    JsonLimits,
+    check_value_count,
+    is_plain_text,
+    parse,
+)
 
 #: The faults that leave a value readable.
 READABLE: Final = frozenset({"nul_not_allowed", "invalid_unicode", "number_out_of_range"})
@@ -26,8 +35,10 @@ def readable(data: bytes) -> Any:
     """Return the JSON value in *data* without what made it unreadable; an object also has its text as ``json``.
 
     Raises:
+        InvalidInput: it has too many values.
         ValueError, RecursionError: it is no JSON, or deeper than Python reads.
     """
+    check_value_count(data, TRANSCRIPT)
     text = data.decode().strip()
     return with_original(json.loads(text, parse_int=_integer), text)
 
@@ -55,6 +66,7 @@ def parsed(data: bytes, limits: JsonLimits, faults: Collection[str] = READABLE) 
     except InvalidInput as fault:
         if fault.code not in faults:
             raise
+        check_value_count(data, limits)
         try:
             return json.loads(data, parse_int=_integer), True
         except (ValueError, RecursionError):
@@ -86,10 +98,9 @@ def within(value: Any, limits: JsonLimits, depth: int = 1) -> Any:
         return json.dumps(value)
     if isinstance(value, list):
         return [within(item, limits, depth + 1) for item in value]
-    shown = {clean(key): within(item, limits, depth + 1) for key, item in value.items()}
-    if len(value) > limits.keys or any(len(key.encode()) > limits.key_bytes for key in shown):
+    if len(value) > limits.keys or any(len(clean(key).encode()) > limits.key_bytes for key in value):
         return json.dumps(value)
-    return shown
+    return {clean(key): within(item, limits, depth + 1) for key, item in value.items()}
 
 
 def _integer(digits: str) -> int | str:

@@ -99,6 +99,8 @@ def _document(data: bytes, line: int) -> Document:
             raise
         try:
             return Document(line, readable(data), fault)
+        except InvalidInput as other:
+            raise ImportRefused(other.code, str(other), line=line) from None
         except (ValueError, RecursionError):
             raise fault from None
 
