@@ -65,7 +65,7 @@ def import_(
 
     def show() -> None:
         show_imported(opts.output, counts, lines, names)
-        show_next(opts, names, user)
+        show_next(opts, done, user)
 
     opts.output.result(value, show)
 

@@ -44,7 +44,7 @@ def show_folders(opts: Options, folders: FolderImport, user: str | None) -> None
             )
         for message in failed.values():
             output.say(f"not imported: {message}", "yellow")
-        show_next(opts, names, user)
+        show_next(opts, folders.imported, user)
 
     output.result(value, show)
 
@@ -84,14 +84,16 @@ def show_imported(output: Output, counts: Mapping[str, int], lines: Counter[str]
         output.say("  ".join(names[:5]) + _more(len(names)), "dim")
 
 
-def show_next(opts: Options, names: Sequence[str], user: str | None) -> None:
-    """Name the commands to go on with after an import of these sessions."""
+def show_next(opts: Options, done: Sequence[Imported], user: str | None) -> None:
+    """Name the commands to go on with after an import, for this *user* if one was given."""
+    names = [name for imported in done for name in imported.session_ids]
     if not names:
         return
     shown = next((name for name in reversed(names) if not {"#", "~"} & set(name)), names[0])
     space = f" --namespace {shlex.quote(opts.namespace)}" if opts.namespace else ""
-    whose = f" --user {shlex.quote(user)}" if user else ""
-    commands = [f"view {shlex.quote(shown)}{whose}", "search WORDS", f"sessions{whose}"]
+    owner = user or next((imported.users[shown] for imported in done if shown in imported.users), None)
+    of_user, of_owner = (f" --user {shlex.quote(name)}" if name else "" for name in (user, owner))
+    commands = [f"view {shlex.quote(shown)}{of_owner}", "search WORDS", f"sessions{of_user}"]
     opts.output.say(f"next: {', '.join(f'memory-ledger {command}{space}' for command in commands)}")
 
 

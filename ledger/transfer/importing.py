@@ -26,7 +26,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     """The result of an import: sessions in the file, entries added, and entries skipped as already stored.
 
     *other_lines* counts the added entries that are lines of other types than messages: they are recorded, and no
-    window shows them.
+    window shows them. *users* has the user of each session of an export file that has one, by session.
     """
 
     sessions: int
@@ -34,6 +34,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     skipped: int
     session_ids: tuple[str, ...] = ()
     other_lines: Mapping[str, int] = msgspec.field(default_factory=dict)
+    users: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 class Rereadable:
@@ -98,9 +99,13 @@ class FileImport:
         added = sum(contents.entries[stream_id] for stream_id in missing)
         if missing:
             await self._store.events.append_all(Rereadable(lambda: self._copies(lines, contents, missing, places)))
-        names = tuple(session_id or head.session_id for head in sessions)
+        owners = [(session_id or head.session_id, head.user_id if user_id is None else user_id) for head in sessions]
         return Imported(
-            sessions=len(sessions), entries=added, skipped=sum(contents.entries.values()) - added, session_ids=names
+            sessions=len(sessions),
+            entries=added,
+            skipped=sum(contents.entries.values()) - added,
+            session_ids=tuple(name for name, _ in owners),
+            users={name: owner for name, owner in owners if owner},
         )
 
     def _target(self, head: Head, session_id: str | None, user_id: str | None) -> Stream:

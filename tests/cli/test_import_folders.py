@@ -255,3 +255,18 @@ def test_view_takes_what_import_takes(cli: Cli, tmp_path: Path, file: str, words
     assert cli.json("view", str(SAMPLES / file), "--html", str(page))["bytes"] > 1_000
     blocks = re.findall(r'data-block="entries-\d+">([^<]+)<', page.read_text())
     assert words.encode() in b"".join(decompress(b64decode(block)) for block in blocks)
+
+
+def test_the_end_names_the_user_of_a_session_of_an_export(cli: Cli, projects: Path, tmp_path: Path) -> None:
+    cli("import", str(projects / "-home-mara-garden" / "chat.json"), "--user", "mara o")
+    (exported := tmp_path / "exports").mkdir()
+    cli("export", "--all", "-o", str(exported / "all.jsonl"))
+    other = cli.elsewhere(f"{cli.namespace}-copy")
+    for place in (exported / "all.jsonl", exported):
+        told = other("import", str(place)).lines[-1]
+        space = f"--namespace {other.namespace}"
+        assert told == (
+            f"next: memory-ledger view chat --user 'mara o' {space}, memory-ledger search WORDS {space}, "
+            f"memory-ledger sessions {space}"
+        )
+    assert other.json("show", "chat", "--user", "mara o")["session_id"] == "chat"
