@@ -12,6 +12,7 @@ from ledger.events import JsonObject
 from ledger.limits import METADATA_BYTES, PAYLOAD_BYTES
 from ledger.results import Guard, PatchedData, When
 from ledger.session.commands import ChangeData, Command
+from ledger.session.merge.fields import members_to_set
 from ledger.session.state import SessionState
 from ledger.strict_json import check_value
 
@@ -113,7 +114,8 @@ def data_change(
     starts = starts_life(handle, state)
     data = {} if starts else state.working.data
     check_value({key: data[key] for key in data if key not in removed} | wanted, field="data")
-    if len(canonical_json(wanted)) > _CHANGE_BYTES:
+    change = members_to_set(data, wanted), [key for key in removed if key in data]  # what the event will have
+    if len(canonical_json(change)) > _CHANGE_BYTES:
         message = f"a change must have at most {_CHANGE_BYTES} bytes as JSON; change keys one after the other"
         raise InvalidInput("data_too_large", message, field="data", limit=_CHANGE_BYTES)
     return ChangeData(handle.services.clock.ulid(), wanted, tuple(removed), starts)

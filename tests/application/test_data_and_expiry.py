@@ -61,6 +61,25 @@ async def test_a_change_larger_than_an_event_says_so_and_changes_nothing__N_5(st
     assert len((await ledger.set_data("s", changed)).data) == 12
 
 
+async def test_what_a_change_of_data_leaves_as_it_is_does_not_count__N_5(store: Store, namespace: str) -> None:
+    ledger = opened(store, namespace)
+    parts = {f"k{number}": random.Random(number).randbytes(500_000).hex() for number in range(9)}
+    for key, value in parts.items():
+        await ledger.set_data("s", {key: value})
+    found = await ledger.set_data("s", {**parts, "topic": "trains"})
+    assert found.data == {**parts, "topic": "trains"}
+
+
+async def test_the_keys_that_a_change_removes_count__N_5(store: Store, namespace: str) -> None:
+    ledger = opened(store, namespace)
+    names = [random.Random(number).randbytes(120).hex() for number in range(900)]
+    await ledger.set_data("s", dict.fromkeys(names, 1))
+    large = random.Random(0).randbytes(4_185_000).hex()
+    with pytest.raises(InvalidInput, match="at most 8372224 bytes"):
+        await ledger.set_data("s", {"large": large}, remove=names)
+    assert (await ledger.set_data("s", {"large": large}, remove=[*names[:1], "absent" * 4_000])).data["large"] == large
+
+
 async def test_a_session_expires_by_the_clock_and_its_history_stays(store: Store, namespace: str) -> None:
     """http W-20: no event says so, reading and summarising renew nothing, writing does."""
     clock = SetClock()
