@@ -45,9 +45,9 @@ def _adjacent(items: Iterable[tuple[JsonObject, int]]) -> Iterator[JsonObject]:
 
 
 def _whole(items: Sequence[JsonObject]) -> Iterator[JsonObject]:
-    calls: set[Any] = set()
+    calls: set[str] = set()
     for at, item in enumerate(items):
-        kind, call_id = str(item.get("type")), item.get("call_id")
+        kind, call_id = str(item.get("type")), str(item.get("call_id"))  # an item may have anything there
         if kind == _REASONING and not (at + 1 < len(items) and _is_answer(items[at + 1])):
             continue
         if kind.endswith("_output") and call_id not in calls:

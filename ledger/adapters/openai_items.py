@@ -66,7 +66,7 @@ def _draft(item: JsonObject, names: dict[str, str], run: RunFacts, large: LargeV
 def _derived(item: JsonObject, names: dict[str, str]) -> JsonObject:
     """Return the fields of the entry of an item, whatever is in it."""
     kind, call_id = item.get("type"), item.get("call_id") or item.get("id")
-    if kind in _CALLS and isinstance(item.get("name"), str) and isinstance(call_id, str):
+    if isinstance(kind, str) and kind in _CALLS and isinstance(item.get("name"), str) and isinstance(call_id, str):
         names[call_id] = item["name"]
         arguments, _ = arguments_of(item.get("arguments", item.get("input")))
         return {

@@ -46,6 +46,14 @@ HARD: list[Any] = [
 ]
 
 
+ODD: list[Any] = [
+    {"type": ["list"], "content": "hi"},
+    {"type": {"an": "object"}, "role": "user", "content": "hi"},
+    {"type": "new_call", "call_id": ["list"]},
+    {"type": "new_call_output", "call_id": ["list"], "output": "found"},
+]
+
+
 @pytest.fixture
 def opened(store: Store, namespace: str) -> MemoryLedger:
     """A ledger over each store in turn; its config would compact."""
@@ -85,6 +93,13 @@ async def test_every_item_comes_back_as_it_was__OA_3(session: MemoryLedgerSessio
     await opened.edit_entry("~user%2F42", entries[8].entry_id, "edited")
     assert (await session.get_items(3))[0]["content"][0]["text"] == "edited"
     assert (await opened.verify("~user%2F42")).ok
+
+
+@pytest.mark.parametrize("view", ["transcript", "context"])
+async def test_a_type_or_an_id_of_any_json_comes_back__AD_5(opened: MemoryLedger, view: Any) -> None:
+    session = MemoryLedgerSession("odd", ledger=opened, config={"profile": "none"}, view=view)
+    await session.add_items(ODD)
+    assert await session.get_items() == ODD
 
 
 async def test_what_a_caller_does_to_an_item_is_not_in_the_session__AD_5(session: MemoryLedgerSession) -> None:
