@@ -196,15 +196,15 @@ def text_of(content: Any) -> tuple[str, Any]:
 
 
 def moment(value: Any) -> datetime | None:
-    """Return a time given as ISO 8601, in UTC if it has no offset, or as seconds since 1970; None if it is neither."""
+    """Return a time in UTC, given as ISO 8601, with or without an offset, or as seconds since 1970; None of others."""
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e11:
         return datetime.fromtimestamp(value, UTC)
     if isinstance(value, str):
         try:
             parsed = datetime.fromisoformat(value)
-        except ValueError:
+            return parsed.astimezone(UTC) if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+        except (ValueError, OverflowError):  # the offset may lead out of the years that there are
             return None
-        return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
     return None
 
 

@@ -154,7 +154,9 @@ def test_openhands_ids_causes_times_and_outcomes_survive() -> None:
 def test_times_are_read_in_both_spellings_and_anything_else_is_none() -> None:
     assert str(moment(1714548601)) == "2024-05-01 07:30:01+00:00"
     assert str(moment("2024-05-01T07:30:01Z")) == "2024-05-01 07:30:01+00:00"
-    for odd in (None, "", "yesterday", True, [], {}, -1, 0, 1e300, 1714548601000):
+    assert str(moment("2024-05-01T09:30:01+02:00")) == "2024-05-01 07:30:01+00:00"
+    years = ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-05:00")  # the year 0 and the year 10000 in UTC
+    for odd in (None, "", "yesterday", True, [], {}, -1, 0, 1e300, 1714548601000, *years):
         assert moment(odd) is None
 
 

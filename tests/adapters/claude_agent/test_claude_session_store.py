@@ -100,8 +100,9 @@ async def test_a_line_that_is_sent_again_is_known_and_one_without_uuid_is_added_
         {"type": "user", "message": {"role": "user", "content": "   "}},
         {"type": "user", "message": {"role": "user", "content": "t" * 1_100_000}},
         {"type": "\x00"},
+        {"type": "user", "timestamp": "0001-01-01T00:00:00+14:00", "message": {"role": "user", "content": "hi"}},
     ],
-    ids=range(10),
+    ids=range(11),
 )
 async def test_lines_that_an_entry_could_not_hold_come_back_too__AD_5(
     sessions: LedgerSessionStore, line: dict[str, Any]
