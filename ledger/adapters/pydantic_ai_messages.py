@@ -18,9 +18,19 @@ from ledger.session.drafts import EntryDraft
 from projections.entries import Entry
 
 SDK: Final = "pydantic-ai"
-_SPOKEN: Final = {"user-prompt": "user", "retry-feedback": "user", "retry-prompt": "user", "text": "assistant"}
+_SPOKEN: Final = {
+    "user-prompt": "user",
+    "retry-feedback": "user",
+    "retry-prompt": "user",
+    "tool-return": "user",  # without an id of its call: never the system's words
+    "text": "assistant",
+}
 _CALLS: Final = frozenset({"tool-call", "builtin-tool-call"})
 _RESULTS: Final = frozenset({"tool-return", "builtin-tool-return", "retry-prompt"})
+_TEXT: Final = "text-content"
+_OF_SDK: Final = frozenset(
+    {"binary", "image-url", "audio-url", "document-url", "video-url", "uploaded-file", "cache-point", _TEXT}
+)
 
 
 def drafts_of(
@@ -114,7 +124,7 @@ def _draft(item: JsonObject, own: JsonObject, large: LargeValues, field: str) ->
         if fault.code == "too_large":
             raise
     # a field has a type, or a size, that none of an entry may have
-    plain = {"kind": "message", "role": role, "content": f"[{kind[:100]}]", **own}
+    plain = {"kind": "message", "role": _SPOKEN.get(kind, role), "content": f"[{kind[:100]}]", **own}
     return item_draft(SDK, item, plain, large, field=field)
 
 
@@ -148,13 +158,22 @@ def _derived(part: JsonObject, kind: str, role: str) -> JsonObject:
 
 
 def _text(content: Any) -> str:
-    """Return the text of a string, of a list of texts and files, or of other JSON; empty if it is blank."""
-    if isinstance(content, list) and any(isinstance(each, str) or "kind" in each for each in map(_shape, content)):
-        content = "\n".join(each if isinstance(each, str) else f"[{_shape(each).get('kind')}]" for each in content)
-    if isinstance(content, str):
-        return content if content.strip() else ""
-    return "" if content is None else json.dumps(content, ensure_ascii=False)
+    """Return the text of a string, of texts and files, or of other JSON; empty if it is blank."""
+    if isinstance(content, list) and any(isinstance(each, str) or _is_of_sdk(each) for each in content):
+        text = "\n".join(map(_line, content))
+    else:
+        text = "" if content is None else _line(content)
+    return text if text.strip() else ""
 
 
-def _shape(value: Any) -> Any:
-    return value if isinstance(value, (str, dict)) else {}
+def _line(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if not _is_of_sdk(value):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value.get("content")) if value["kind"] == _TEXT else f"[{value['kind']}]"
+
+
+def _is_of_sdk(value: Any) -> bool:
+    """Tell whether *value* is a file, or a text with metadata, and no JSON of a tool."""
+    return isinstance(value, dict) and isinstance(value.get("kind"), str) and value["kind"] in _OF_SDK
