@@ -23,6 +23,7 @@ from ledger.adapters.pydantic_ai_messages import drafts_of, dumped, messages_of
 from ledger.adapters.stored_conversation import StoredConversation
 from ledger.errors import LedgerError
 from ledger.events import JsonObject
+from ledger.importers.parts.damaged import clean
 from ledger.memory import MemoryLedger
 
 #: Whose conversation it is: a name, or what finds it for a run.
@@ -237,7 +238,7 @@ class RecordedRun(AbstractCapability[Any]):
         if ctx.agent is not None and ctx.agent.name:
             metadata["agent"] = ctx.agent.name
         large, first = LargeValues(), len(self._recorded)
-        drafts = drafts_of(self._taken, large, recording=self._recording, first=first, metadata=metadata)
+        drafts = drafts_of(self._taken, large, recording=self._recording, first=first, metadata=clean(metadata))
         await self._opened.run(self._conversation.adding(drafts, large))
         self._recorded += self._taken
         self._taken = []

@@ -56,6 +56,16 @@ async def test_runs_go_on_where_the_last_one_ended__PY_1(
     assert (await own_ledger.verify("~user%2F42")).ok
 
 
+async def test_names_of_agents_and_runs_may_be_any_text__AD_12(
+    history: LedgerHistory, own_ledger: MemoryLedger, model: Endpoint
+) -> None:
+    model.answers(says("Sunny."))
+    agent = Agent(model_of(model.url), name="a\0b", capabilities=[history])
+    await agent.run("Paris", conversation_id="t", run_id="r\ud800")
+    entries = await own_ledger.get_transcript("t")
+    assert [entry.metadata for entry in entries] == [{"agent": "a␀b", "run_id": "r�"}] * 2
+
+
 async def test_a_history_that_leaves_out_a_message_is_noticed(
     history: LedgerHistory, model: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
