@@ -51,16 +51,20 @@ def messages_of(entries: Sequence[Entry]) -> list[BaseMessage]:
 
 
 def _item(message: BaseMessage, field: str) -> dict[str, Any]:
-    """Return the JSON of *message*, text first, after a check that it can be read back."""
-    tagged = message_to_dict(message)
-    item = {"data": tagged["data"], "type": tagged["type"]}
+    """Return the JSON of *message*, text first, after a check that it can be read back, equal as JSON."""
     try:
-        same = message_to_dict(messages_from_dict([json.loads(json.dumps(item))])[0]) == tagged
+        text = _json(message)
+        same = _json(messages_from_dict([json.loads(text)])[0]) == text
     except (TypeError, ValueError):
         same = False
     if not same:
         raise InvalidInput("bad_value", "has what JSON cannot hold: use a message class of langchain-core", field=field)
-    return item
+    return dict(json.loads(text))
+
+
+def _json(message: BaseMessage) -> str:
+    tagged = message_to_dict(message)
+    return json.dumps({"data": tagged["data"], "type": tagged["type"]})
 
 
 def _made_of(entry: Entry) -> BaseMessage:

@@ -97,6 +97,16 @@ async def test_a_mapping_that_changes_a_message_is_noticed(
     assert await history.aget_messages() != HARD
 
 
+async def test_what_is_equal_as_json_comes_back__AD_5(opened: MemoryLedger) -> None:
+    """As in the histories of LangChain, which store JSON: tuples are lists, and keys are text."""
+    history = LedgerChatMessageHistory("t", ledger=opened)
+    odd = {"score": float("nan"), "pair": ("a", 1), "by_page": {1: "first"}}
+    await history.aadd_messages([ToolMessage("found", tool_call_id="c1", artifact=odd)])
+    [found] = await history.aget_messages()
+    assert isinstance(found, ToolMessage)
+    assert repr(found.artifact) == "{'score': nan, 'pair': ['a', 1], 'by_page': {'1': 'first'}}"
+
+
 async def test_what_cannot_be_read_back_is_refused_and_nothing_is_stored(opened: MemoryLedger) -> None:
     class Odd(BaseMessage):
         type: str = "odd"
