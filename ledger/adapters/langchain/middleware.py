@@ -146,7 +146,8 @@ class _Known(NamedTuple):
 
     def is_shown_by(self, shown: ShownMessage) -> bool:
         """Tell whether *shown* is this message as it is: all of it, and not edited."""
-        text = str(self.entries[0].get("content") or "")
+        first = self.entries[0]
+        text = "" if first["kind"] == "tool_call" else str(first.get("content") or "")  # of a call it is not shown
         texts = {entry["entry_id"]: entry.get("content") for entry in self.entries if entry["kind"] != "tool_call"}
         sources = [source for source in shown.sources if isinstance(source, Entry)]
         found = {source.entry_id: source.content for source in sources if source.kind != "tool_call"}

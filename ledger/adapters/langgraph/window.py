@@ -40,7 +40,9 @@ def entries_of(message: BaseMessage, name: str, *, whole: bool = False) -> list[
             "metadata": metadata,
         }
         return [{name: value for name, value in result.items() if value is not None}]
-    calls = [*message.tool_calls] if isinstance(message, AIMessage) else []
+    calls: list[Any] = []
+    if isinstance(message, AIMessage):
+        calls = [*message.tool_calls, *message.invalid_tool_calls]  # an agent answers both, and providers want it
     found: list[dict[str, Any]] = []
     if text.strip() or not calls:
         role = _ROLES.get(message.type, "assistant")
@@ -49,7 +51,7 @@ def entries_of(message: BaseMessage, name: str, *, whole: bool = False) -> list[
     for at, call in enumerate(calls, 1):
         entry = {
             "kind": "tool_call",
-            "tool_name": _shown(call["name"])[:200] or "tool",
+            "tool_name": _shown(call["name"] or "tool")[:200],
             "arguments": call["args"],
             "entry_id": entry_id_of(name, at if found else 0),  # the first has the bytes, and is found by the name
             "metadata": metadata,

@@ -66,10 +66,11 @@ async def test_every_message_comes_back_as_it_was__LC_1(opened: MemoryLedger) ->
     assert found == HARD
     assert type(found[2].tool_calls[0]["args"]["a"]) is float  # type: ignore[attr-defined]
     entries = await opened.get_transcript("~user%2F42")
-    assert [(entry.kind, entry.role) for entry in entries[:7]] == [
+    assert [(entry.kind, entry.role) for entry in entries[:8]] == [
         ("message", "system"),
         ("message", "user"),
         ("message", "assistant"),
+        ("tool_call", "assistant"),
         ("tool_call", "assistant"),
         ("tool_call", "assistant"),
         ("tool_result", "tool"),

@@ -6,7 +6,10 @@ import sys
 from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage, RemoveMessage
+from langchain.agents import create_agent
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 
 from ledger.adapters.langchain import LedgerMiddleware
@@ -18,6 +21,20 @@ from tests.adapters.langchain.agents import calls, weather_agent
 from tests.support.model_endpoint import Endpoint, echo, says
 
 pytestmark = pytest.mark.postgres
+
+
+class Seeing(BaseChatModel):
+    """Keeps the messages that it was shown last."""
+
+    seen: list[BaseMessage]
+
+    @property
+    def _llm_type(self) -> str:
+        return "seeing"
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        self.seen[:] = messages
+        return ChatResult(generations=[ChatGeneration(message=AIMessage("ok"))])
 
 
 def of(thread_id: str) -> Any:
@@ -104,6 +121,44 @@ async def test_calls_and_results_are_shown_as_the_sdk_made_them__LC_2(
     await agent.ainvoke(said("And now?"), of("t"))
     assert (await own_ledger.get_transcript("t#context"))[0].kind == "tool_call"
     assert "from elsewhere" in asked(model), "what others added stays"
+
+
+@pytest.mark.parametrize("city", ["x\0y", "long " * 300_000, "[" * 40], ids=["NUL", "long", "brackets"])
+async def test_a_call_is_shown_with_its_arguments_however_odd__LC_2(city: str) -> None:
+    async with LedgerMiddleware(store=InMemoryStore()) as middleware:
+        state = [
+            HumanMessage("Weather?", id="1"),
+            AIMessage("", id="2", tool_calls=[{"name": "look", "args": {"city": city}, "id": "c1"}]),
+            ToolMessage("sunny", id="3", tool_call_id="c1"),
+        ]
+        model = Seeing(seen=[])
+        await create_agent(model, middleware=[middleware]).ainvoke({"messages": state}, of("t"))
+        assert model.seen == state
+
+
+async def test_a_call_that_is_no_json_is_shown_with_its_result__LC_2() -> None:
+    """An agent answers it, and a provider wants an answer to each call that it is shown."""
+    async with LedgerMiddleware(store=InMemoryStore()) as middleware:
+        bad: Any = {"name": "look", "args": "{bad", "id": "c1", "error": "no JSON"}
+        unnamed: Any = {"name": None, "args": None, "id": "c2", "error": None}
+        state = [
+            HumanMessage("Weather?", id="1"),
+            AIMessage("", id="2", invalid_tool_calls=[bad, unnamed]),
+            ToolMessage("try again", id="3", tool_call_id="c1", status="error"),
+            ToolMessage("try again", id="4", tool_call_id="c2", status="error"),
+        ]
+        model = Seeing(seen=[])
+        await create_agent(model, middleware=[middleware]).ainvoke({"messages": state}, of("t"))
+        assert model.seen == state
+        entries = await middleware.ledger.get_transcript("t#context")
+        assert [entry.kind for entry in entries[1:]] == [
+            "tool_call",
+            "tool_call",
+            "tool_result",
+            "tool_result",
+            "message",
+        ]
+        assert entries[1].arguments == "{bad"
 
 
 async def test_an_agent_that_a_tool_calls_has_a_context_of_its_own__LC_2(
