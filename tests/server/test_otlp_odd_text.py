@@ -1,6 +1,7 @@
 """Text that no entry may have stops no conversation: it is shown as it can be. Source: adapters IN-7, IN-13."""
 
 import json
+import math
 from base64 import b64decode, b64encode
 from random import Random
 from typing import Any
@@ -57,8 +58,12 @@ def test_a_conversation_goes_on_after_odd_text__IN_13(
 
 @pytest.mark.parametrize(
     "given",
-    [{"answers": {"Which of these do you prefer? " * 10: "The first"}}, {"tree": json.loads("[" * 40 + "]" * 40)}],
-    ids=["a question as key", "deep"],
+    [
+        {"answers": {"Which of these do you prefer? " * 10: "The first"}},
+        {"tree": json.loads("[" * 40 + "]" * 40)},
+        {"prices": [math.inf, -math.inf]},
+    ],
+    ids=["a question as key", "deep", "infinity"],
 )
 def test_arguments_that_no_entry_may_have_are_shown_as_text__IN_13(
     api: httpx.Client, session: str, shown: Transcript, given: Any
@@ -73,6 +78,14 @@ def test_arguments_that_no_entry_may_have_are_shown_as_text__IN_13(
     assert len(told) == 4
     entries = api.get(f"/v1/sessions/{session}/transcript").json()["entries"]
     assert json.loads(entries[1]["data"]["json"]) == call
+
+
+def test_a_conversation_goes_on_after_nan__IN_13(api: httpx.Client, session: str, shown: Transcript) -> None:
+    for span in calls(session, {"price": math.nan}) * 2:  # the second time, nothing is new
+        assert send(api, span).json() == {}
+    told = shown(session)
+    assert told[4][1] == '{"price":"nan"}'
+    assert [text for _, text in told][-3:] == ["done reading", "later question", "later answer"]
 
 
 def test_the_text_is_stored_as_it_came__IN_13(api: httpx.Client, session: str) -> None:

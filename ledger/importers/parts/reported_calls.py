@@ -31,6 +31,9 @@ _AGENTS: Final = frozenset({"invoke_agent", "invoke_workflow", "create_agent"})
 _TOOL_CONTENT: Final = ("gen_ai.tool.call.arguments", "gen_ai.tool.call.result")
 _MODEL: Final = ("gen_ai.response.model", "gen_ai.request.model")
 
+#: NaN and Infinity, which Python writes, too.
+_READABLE: Final = READABLE_LINE | {"invalid_json"}
+
 #: Whether the messages of a call could be read: ``none`` were captured, or those that are there are no JSON.
 Content: TypeAlias = Literal["read", "none", "unreadable"]
 
@@ -129,7 +132,7 @@ def _messages(value: Any, name: str) -> list[Any]:
     """
     if value is None:
         return []
-    found, is_damaged = parsed(value.encode(), TRANSCRIPT, READABLE_LINE) if isinstance(value, str) else (value, False)
+    found, is_damaged = parsed(value.encode(), TRANSCRIPT, _READABLE) if isinstance(value, str) else (value, False)
     if not isinstance(found, list):
         raise TypeError
     if name == _INSTRUCTIONS and found:
