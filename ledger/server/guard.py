@@ -20,7 +20,7 @@ from ledger.server.slots import MANAGEMENT, PROBES, SLOT, Slot, SlotKind, Slots
 
 _HOST: Final = re.compile(rb"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 _OVERRIDES: Final = frozenset({b"x-http-method-override", b"x-http-method", b"x-method-override"})
-_JSON: Final = re.compile(rb"\s*application/json\s*(;|$)", re.IGNORECASE)
+_OWN: Final = re.compile(rb"\s*application/(json|x-protobuf)\s*(;|$)", re.IGNORECASE)  # which no page can send
 _SMALL: Final = 64 * 1024
 #: How long to read and drop what a client still sends, so that it gets to read the refusal.
 _LINGER_S: Final = 2.0
@@ -179,7 +179,7 @@ class Exchange:
         if (origin is not None and origin not in own) or site not in {b"same-origin", b"none"}:
             raise NotPermitted("foreign_origin", "a page of another origin may not write without authentication")
         # bodies are checked where they are read; a form without one must not pass either
-        if self.scope["method"] == "POST" and self._length == 0 and not _JSON.match(headers.get(b"content-type", b"")):
+        if self.scope["method"] == "POST" and self._length == 0 and not _OWN.match(headers.get(b"content-type", b"")):
             raise InvalidInput(
                 "unsupported_media_type", "send application/json, also without a body", field="content-type"
             )

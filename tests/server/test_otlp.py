@@ -118,6 +118,13 @@ def test_a_protobuf_request_has_a_protobuf_answer__IN_13(api: httpx.Client, sess
         assert (partial.rejected_spans, partial.error_message.startswith("1 calls")) == (0, warned)
 
 
+def test_a_report_without_spans_is_taken__IN_13(api: httpx.Client) -> None:
+    """In protobuf, it is an empty body."""
+    for body, media_type in ((b"", "application/x-protobuf"), (b"{}", "application/json")):
+        answer = api.post(TRACES, content=body, headers={"content-type": media_type})
+        assert (answer.status_code, answer.content) == (200, body)
+
+
 def test_no_content_reaches_the_log__IN_13(api: httpx.Client, session: str, caplog: pytest.LogCaptureFixture) -> None:
     """Source: adapters IN-13."""
     secret = "orchid-7731"
