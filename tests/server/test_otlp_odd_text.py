@@ -80,6 +80,21 @@ def test_arguments_that_no_entry_may_have_are_shown_as_text__IN_13(
     assert json.loads(entries[1]["data"]["json"]) == call
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [{"k" * 300: "long"}, {f"k{number}": number for number in range(1_200)}],
+    ids=["a long key", "many"],
+)
+def test_attributes_that_no_entry_may_have_lose_no_message__IN_13(
+    api: httpx.Client, session: str, shown: Transcript, odd: dict[str, Any]
+) -> None:
+    attributes = attributes_of_call(session, [said("user", "hello")], [said("assistant", "hi")])
+    assert send(api, span_json({**attributes, **odd}, span=1)).json() == {}
+    assert [text for _, text in shown(session)] == ["hello", "hi"]
+    events = api.get(f"/v1/sessions/{session}/events").text
+    assert next(iter(odd)) in events, "it is in the hidden entry of the span"
+
+
 def test_a_conversation_goes_on_after_nan__IN_13(api: httpx.Client, session: str, shown: Transcript) -> None:
     for span in calls(session, {"price": math.nan}) * 2:  # the second time, nothing is new
         assert send(api, span).json() == {}

@@ -196,7 +196,7 @@ def _record(record: TelemetryRecord, operation: str, *, whole: bool = False) -> 
         "content": f"[{operation} {found.get('model') or record.name}]",
         "entry_id": _record_id(record),
         "created_at": record.ended_at,
-        "data": {"name": record.name, "attributes": kept, **_about(record)},
+        "data": within({"name": record.name, "attributes": kept, **_about(record)}, TRANSCRIPT),
         "metadata": {**_marks(record), **found},
     }
     return hidden(raw, f"{operation} {'log' if record.is_log else 'span'}")
@@ -210,6 +210,7 @@ def _tool_record(record: TelemetryRecord) -> JsonObject:
     result = attributes.get("gen_ai.tool.call.result")
     shown: JsonObject = {} if result is None else fitted({"content": shown_as_text(result)})
     kept = {name: value for name, value in attributes.items() if name not in _TOOL_CONTENT}
+    data = {"name": record.name, "arguments": arguments, "attributes": kept, **shown.get("data", {}), **_about(record)}
     raw: JsonObject = {
         "kind": "tool_result",
         "tool_name": str(attributes.get("gen_ai.tool.name") or record.name or "unknown"),
@@ -218,13 +219,7 @@ def _tool_record(record: TelemetryRecord) -> JsonObject:
         "content": shown.get("content"),
         "entry_id": _record_id(record),
         "created_at": record.ended_at,
-        "data": {
-            "name": record.name,
-            "arguments": arguments,
-            "attributes": kept,
-            **shown.get("data", {}),
-            **_about(record),
-        },
+        "data": within(data, TRANSCRIPT),
         "metadata": _marks(record),
     }
     return hidden(raw, f"{_TOOL} span")
