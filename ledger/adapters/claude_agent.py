@@ -214,7 +214,10 @@ async def _fork(
 ) -> None:
     user, session = names_of(key)
     await ledger.fork(session, names_of(new)[1], version=version, user_id=user, idempotency_key=idempotency_key)
-    await ledger.set_data(names_of(new)[1], {KEYS: readable_key(new)}, user_id=user)
+    lines = await _load(ledger, new, {})
+    summary = import_module("claude_agent_sdk").fold_session_summary(None, new, lines or [])["data"]  # of these alone
+    data = {KEYS: readable_key(new), SUMMARY: summary_data(summary)}
+    await ledger.set_data(names_of(new)[1], data, user_id=user)
 
 
 async def _delete(ledger: MemoryLedger, key: Mapping[str, Any]) -> None:

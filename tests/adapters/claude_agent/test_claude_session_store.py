@@ -247,3 +247,26 @@ async def test_the_past_of_a_transcript_and_a_fork_of_it__AD_13(
     assert (await sessions.version_of({**KEY, "session_id": "unknown"})) == 0
     with pytest.raises(InvalidInput, match="give a version or a moment"):
         sessions.at()
+
+
+async def test_the_summary_of_a_fork_is_that_of_its_lines__CL_5(sessions: LedgerSessionStore) -> None:
+    """Also of a fork from between the lines of one write, and after more lines."""
+
+    def said(text: str) -> dict[str, Any]:
+        return {"type": "user", "uuid": text, "message": {"role": "user", "content": text}}
+
+    await sessions.append(KEY, [said("first")])
+    await sessions.append(KEY, [said("second"), {"type": "custom-title", "customTitle": "Later"}])
+    for version, titles in ((2, []), (await sessions.version_of(KEY), ["Later"])):
+        forked = await sessions.fork(KEY, f"fork-{version}", version=version)
+        await sessions.append(forked, [said(f"third {version}")])
+        lines = await sessions.load(forked)
+        [found] = [
+            each
+            for each in await sessions.list_session_summaries(KEY["project_key"])
+            if each["session_id"] == forked["session_id"]
+        ]
+        assert lines is not None
+        assert lines[0]["message"]["content"] == "first"
+        assert found["data"]["first_prompt"] == "first"
+        assert [text for text in [found["data"].get("custom_title")] if text] == titles
