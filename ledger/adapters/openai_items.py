@@ -28,10 +28,12 @@ def drafts_of(items: Sequence[Mapping[str, Any]], large: LargeValues, run: RunFa
     What is too large for an entry goes into *large*.
 
     Raises:
-        InvalidInput: ``too_large``: together they are over the limit of a write; *field* says at which item.
+        InvalidInput: ``too_large``: together they are over the limit of a write; ``wrong_type``: one is no object.
+            *field* says at which item.
     """
     names: dict[str, str] = {}
-    return [_draft(dict(item), names, run, large, f"items[{at}]") for at, item in enumerate(items)]
+    places = [(item, f"items[{at}]") for at, item in enumerate(items)]
+    return [_draft(_object(item, field), names, run, large, field) for item, field in places]
 
 
 def item_of(entry: Entry) -> JsonObject:
@@ -47,6 +49,14 @@ def item_of(entry: Entry) -> JsonObject:
         return {"type": "function_call_output", "call_id": entry.tool_call_id, "output": entry.content}
     role = entry.role if entry.role in _ROLES else "user"
     return {"role": role, "content": entry.content}
+
+
+def _object(item: Any, field: str) -> JsonObject:
+    try:
+        return dict(item)
+    except (TypeError, ValueError):
+        message = "must be an object, such as those that `to_input_list()` of a result returns"
+        raise InvalidInput("wrong_type", message, field=field) from None
 
 
 def _draft(item: JsonObject, names: dict[str, str], run: RunFacts, large: LargeValues, field: str) -> EntryDraft:

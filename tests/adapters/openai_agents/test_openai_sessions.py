@@ -102,6 +102,13 @@ async def test_a_type_or_an_id_of_any_json_comes_back__AD_5(opened: MemoryLedger
     assert await session.get_items() == ODD
 
 
+@pytest.mark.parametrize("wrong", ["hi", None, 5])
+async def test_what_is_no_object_is_refused_by_its_place(session: MemoryLedgerSession, wrong: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"items\[1\]: must be an object, such as"):
+        await session.add_items([{"role": "user", "content": "hi"}, wrong])
+    assert await session.get_items() == []
+
+
 async def test_what_a_caller_does_to_an_item_is_not_in_the_session__AD_5(session: MemoryLedgerSession) -> None:
     await session.add_items(HARD)
     for item in await session.get_items():
