@@ -21,7 +21,7 @@ from ledger.adapters.mcp.shapes import (
 )
 from ledger.adapters.mcp.tool_set import ToolSet
 from ledger.application.entries import BATCH_ENTRIES
-from ledger.errors import CompactionUnderWay, RecordNotFound, SessionNotFound
+from ledger.errors import CompactionUnderWay, InvalidInput, RecordNotFound, SessionNotFound
 from ledger.results import Guard
 
 #: A model may be asked for a summary, after an entry or on request; such a model may be elsewhere.
@@ -189,12 +189,21 @@ def add_writing_tools(tools: ToolSet, source: LedgerSource) -> None:
         given = {"text": text, "user_id": user_id, "topics": topics, "entities": entities, "session_id": session_id}
         record = {name: value for name, value in given.items() if value is not None}
         memory = call.ledger.long_term
-        await memory.create([{"id": record_id, "memory_type": "semantic", **record}])
+        try:
+            await memory.create([{"id": record_id, "memory_type": "semantic", **record}])
+        except InvalidInput as fault:
+            raise _of_arguments(fault) from None
         try:
             await memory.history(record_id)
         except RecordNotFound:
             return Remembered(memory_id=None, known=True)
         return Remembered(memory_id=record_id, known=False)
+
+
+def _of_arguments(fault: InvalidInput) -> InvalidInput:
+    """Return *fault* of the one record of `remember` with the names of the arguments of the tool."""
+    text = str(fault).replace("memories.0.id:", "memory_id:", 1).removeprefix("memories.0.")
+    return InvalidInput(fault.code, text, limit=fault.limit)
 
 
 def _guard(user_id: str | None, idempotency_key: str | None) -> Guard:
