@@ -1,6 +1,7 @@
 """The window of a session while a transcript is imported: which entries a summary covers, which a rewind removes."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Self
 
 from ledger.events import CompactionCompleted, EntryAdded, EntryRemoved
 from ledger.importers.parts.steps import Rewound, Summarized
@@ -13,10 +14,34 @@ from projections import ranges
 class ImportedWindow:
     """The active entries by id, and the live summaries, of a session that an import continues."""
 
-    def __init__(self, state: SessionState) -> None:
-        self._active = {entry.entry_id: (entry.version, entry.tokens) for entry in state.window.entries}
-        self._pinned = {entry.entry_id for entry in state.window.entries if entry.pinned}
-        self._summaries = [(summary.summary_id, summary.first_version) for summary in state.summaries.live]
+    def __init__(
+        self,
+        active: Mapping[str, tuple[int, int]] = {},
+        pinned: Iterable[str] = (),
+        summaries: Iterable[tuple[str, int]] = (),
+    ) -> None:
+        self._active = dict(active)
+        self._pinned = set(pinned)
+        self._summaries = list(summaries)
+
+    @classmethod
+    def of(cls, state: SessionState) -> Self:
+        """Return that of *state*, whose content has to be in memory meanwhile."""
+        entries = state.window.entries
+        return cls(
+            {entry.entry_id: (entry.version, entry.tokens) for entry in entries},
+            (entry.entry_id for entry in entries if entry.pinned),
+            ((summary.summary_id, summary.first_version) for summary in state.summaries.live),
+        )
+
+    def copy(self) -> Self:
+        """Return one of its own with the same entries and summaries."""
+        return type(self)(self._active, self._pinned, self._summaries)
+
+    @property
+    def active(self) -> Collection[str]:
+        """The ids of the active entries."""
+        return self._active.keys()
 
     def add(self, entry: EntryAdded, version: int) -> None:
         """Take in *entry*, which is added at *version*."""

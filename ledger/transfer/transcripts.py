@@ -1,7 +1,7 @@
 """Import transcripts: a whole file in one transaction, each entry once."""
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Final, TypeAlias
 
@@ -47,7 +47,8 @@ _AnyConversation: TypeAlias = Conversation | ConversationReader
 class _Target(msgspec.Struct, frozen=True):
     """The session that a conversation becomes: where it goes on, and what of it is stored already.
 
-    *known* has the ids of stored entries; *forks* those of the conversation, if anything of it is stored.
+    *known* has the ids of stored entries; *forks* those of the conversation, if anything of it is stored; *window* is
+    that of a session that goes on.
     """
 
     stream: Stream
@@ -57,6 +58,7 @@ class _Target(msgspec.Struct, frozen=True):
     known: frozenset[str] = frozenset()
     forks: tuple[str, ...] = ()
     complete: bool = False
+    window: ImportedWindow | None = None
 
 
 class TranscriptImport:
@@ -148,9 +150,11 @@ class TranscriptImport:
                     raise SessionExists(found.session_id)  # the file was changed before what is stored of it
                 complete = complete and entry_id in stored
             known.update(stored)
-        if not complete and (not known or await self._states.view(stream, state, lambda: _has_others(state, known))):
-            raise SessionExists(found.session_id)
-        return _Target(stream, state, own, tuple(opening), frozenset(known), tuple(forks), complete)
+        window = None if complete else await self._states.view(stream, state, lambda: ImportedWindow.of(state))
+        if window is not None and (not known or any(is_imported(each) and each not in known for each in window.active)):
+            raise SessionExists(found.session_id)  # it has entries of another file
+        window = None if opening else window
+        return _Target(stream, state, own, tuple(opening), frozenset(known), tuple(forks), complete, window)
 
 
 class _Tally:
@@ -176,7 +180,7 @@ class _ConversationWrite:
         self._actor = actor
         self._target = target
         self._tally = tally
-        self._window = ImportedWindow(SessionState() if target.opening else target.state)
+        self._window = target.window.copy() if target.window else ImportedWindow()
         self._attached: set[str] = set()
 
     def requests(self, found: _AnyConversation) -> Iterator[AppendRequest]:
@@ -281,9 +285,3 @@ def _noting(forks: list[str], steps: Iterable[ConversationStep]) -> Iterator[Con
             forks += begun
             begun.clear()
         yield step
-
-
-def _has_others(state: SessionState, known: Container[str]) -> bool:
-    """Tell whether the session holds imported entries that are not *known*: those of another file."""
-    imported = (entry.entry_id for entry in state.window.entries if is_imported(entry.entry_id))
-    return any(entry_id not in known for entry_id in imported)

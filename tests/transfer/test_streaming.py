@@ -91,6 +91,16 @@ async def test_a_long_transcript_is_recorded_once(store: Store, namespace: str) 
         assert (await ledger.verify()).ok
 
 
+async def test_a_transcript_grows_whose_entries_are_not_in_memory(
+    ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state of a session holds little content, and reads the rest of it from the log."""
+    monkeypatch.setattr(ledger._handle.services.states._contents, "_limit_b", 0)
+    for count in (300, 301):
+        await ledger.import_conversations(TranscriptFile(Reading(count), name="chat"))
+        assert len(await ledger.get_active_entries("chat")) == count
+
+
 async def test_a_transcript_is_recorded_as_its_documents_are(ledger: MemoryLedger) -> None:
     content = b"".join(Reading(700, run)()) + json.dumps([{"role": "user", "content": "x"}]).encode()
     streamed = await ledger.import_conversations(TranscriptFile(lambda: content.splitlines(True), name="chat"))
