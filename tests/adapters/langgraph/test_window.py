@@ -17,13 +17,19 @@ from ledger.errors import InvalidInput
 from ledger.events import EntryRemoved
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore, event_store
+from projections import entry_page
 from tests.adapters.langgraph.test_put_cost import CONFIG, ask, graph_with, window
 from tests.support.ledgers import ledger_over
 
 
-@pytest.fixture
-def ledger() -> MemoryLedger:
-    return ledger_over(InMemoryStore())
+@pytest.fixture(params=["", "none"])
+def ledger(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> MemoryLedger:
+    """A ledger, and one that has as little of its entries in memory as one of many long sessions."""
+    found = ledger_over(InMemoryStore())
+    if request.param == "none":
+        monkeypatch.setattr(entry_page, "SMALL", 2)
+        monkeypatch.setattr(found._handle.services.states._contents, "_limit_b", 0)
+    return found
 
 
 @pytest.fixture
