@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
-from ledger.adapters.claude_agent_keys import name_part, session_key, subkey
+from ledger.adapters.claude_agent_keys import name_part, names_of, session_key, subkey
 from ledger.adapters.names import SEPARATOR
 from ledger.application.reading import PAGE_SESSIONS
 from ledger.errors import InvalidInput
@@ -46,7 +46,8 @@ async def list_subkeys(ledger: MemoryLedger, key: Mapping[str, Any]) -> list[str
 
 async def agents_of(ledger: MemoryLedger, key: Mapping[str, Any]) -> AsyncIterator[IndexedSession]:
     """Yield the transcripts of the agents of a session."""
-    async for row in _rows(ledger, key["project_key"], id_prefix=f"{name_part(key['session_id'])}{SEPARATOR}"):
+    _, session = names_of({**key, "subpath": None})
+    async for row in _rows(ledger, key["project_key"], id_prefix=f"{session}{SEPARATOR}"):
         yield row
 
 

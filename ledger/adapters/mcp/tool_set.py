@@ -10,13 +10,18 @@ from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import ValidationError
 
-from ledger.errors import LedgerError
+from ledger.errors import EntryNotFound, LedgerError, SessionNotFound
 from ledger.field_messages import refused_value, unknown_field
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _MOST_FAULTS: Final = 3
+#: Instead of commands and functions of the library, which errors name.
+_HINTS: Final[dict[type[LedgerError], str]] = {
+    SessionNotFound: "list_sessions lists those that do",
+    EntryNotFound: "get_history shows those that are",
+}
 
 
 class LedgerServer(MCPServer[Any]):
@@ -94,8 +99,12 @@ def _with_codes(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]
 
 
 def words_of(fault: LedgerError) -> str:
-    """Return the code of *fault* and what to do."""
-    return f"{fault.code}: {fault or 'it failed; try again'}"
+    """Return the code of *fault* and what to do, with the tools that a client has."""
+    text = str(fault) or "it failed; try again"
+    for kind, hint in _HINTS.items():
+        if isinstance(fault, kind):
+            text = f"{text.rpartition('; ')[0]}; {hint}"
+    return f"{fault.code}: {text}"
 
 
 def _plain(fault: ToolError) -> ToolError:

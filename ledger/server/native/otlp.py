@@ -36,7 +36,7 @@ _CAPTURE: Final = (
 )
 _WHY: Final = {
     "none": f"{{}} calls of models without content; {_CAPTURE}",
-    "unreadable": "{} calls of models whose messages are no JSON, stored as they came; raise the limits of the SDK",
+    "unreadable": "{} calls of models whose messages are no JSON of the conventions; see if a limit cut them",
     "refused": "{} calls of models over a limit of an entry",
     "not_permitted": "{} calls of models with system instructions; give the token of the exporter the scope system",
 }

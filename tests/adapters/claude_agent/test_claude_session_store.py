@@ -193,6 +193,8 @@ async def test_keys_of_any_text_are_listed_as_they_were__AD_3(sessions: LedgerSe
     assert await sessions.list_subkeys(KEY) == ["y" * 120 + "/é"]
     with pytest.raises(InvalidInput, match="subpath"):
         await sessions.load({**KEY, "subpath": ""})
+    with pytest.raises(InvalidInput, match="project_key"):
+        await sessions.list_subkeys({})
 
 
 def test_a_store_of_its_own_works_on_any_loop_and_raises_when_closed__AD_2(
