@@ -182,13 +182,19 @@ class Writes:
         return ThreadHead(*names, values, digests, fetched.blobs.keys(), run_id, shown)
 
     async def _has_more(self, ledger: MemoryLedger, place: CheckpointPlace) -> bool:
-        """Tell whether the window may have more than the messages of the checkpoint at *place*: what was said since."""
+        """Tell whether the window may have more than the messages of the checkpoint at *place*: what was said after it.
+
+        Also what was stored before it: a task may end while the checkpoint is on its way that it began with.
+        """
         if place.namespace or not self._is_open:
             return False
         handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
         active = (await partial_state(handle, session_of(place.thread_id), {})).window.entries
         asked = (place.stored["values"].get(_INPUT) or [None, None])[1]
-        return asked is not None or (active.last_version or 0) > place.version
+        if asked is not None or (active.last_version or 0) > place.version:
+            return True
+        written = await self._reads.kept_of_tasks(ledger, place, every=True)
+        return any(each.version < place.version for each in written)
 
     def _new_run(self, session: str, run_id: str | None, *known: ThreadHead | None) -> list[dict[str, Any]]:
         """Return what is kept so that a run finds the session; nothing if a checkpoint before is of that run too."""

@@ -181,6 +181,29 @@ async def test_what_was_said_leaves_with_the_step_that_is_given_up__LG_5(ledger:
     assert await window(ledger) == await messages(saver) == ["other"]
 
 
+@pytest.mark.parametrize("stored_again", [False, True])
+async def test_what_was_said_before_its_checkpoint_was_stored_leaves_with_the_step__LG_5(
+    ledger: MemoryLedger, saver: LedgerSaver, stored_again: bool
+) -> None:
+    question, answer, other = HumanMessage("question", id="1"), AIMessage("answer", id="2"), HumanMessage("other")
+    config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    for at, said in enumerate([[question], [question], [question, other]]):
+        version = saver.get_next_version(None, None)
+        checkpoint: Any = {**empty_checkpoint(), "id": f"{at:036}", "channel_values": {"messages": said}}
+        told = {"configurable": {**config["configurable"], "checkpoint_id": checkpoint["id"]}}
+        if at == 1 and not stored_again:
+            await saver.aput_writes(told, [("messages", [answer])], "task")
+        parent = config
+        config = await saver.aput(parent, {**checkpoint, "channel_versions": {"messages": version}}, {}, {})
+        if at == 1 and stored_again:
+            await saver.aput_writes(told, [("messages", [answer])], "task")
+            await saver.aprune(["t"])
+        if at == 1:
+            assert await window(ledger) == ["question", "answer"]
+            saver = LedgerSaver(ledger)
+    assert await window(ledger) == ["question", "other"]
+
+
 @pytest.mark.parametrize("cold", [False, True])
 async def test_the_window_goes_back_with_the_run_that_is_deleted__LG_5(ledger: MemoryLedger, cold: bool) -> None:
     saver = LedgerSaver(ledger)
