@@ -109,8 +109,14 @@ def _matches(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool
 
 
 def _compare(value: Any, wanted: Any) -> bool:
-    if not isinstance(wanted, dict) or not any(name.startswith("$") for name in wanted):
+    """Tell whether a value is as *wanted*; of an object only the fields that are named, as in LangGraph's own store."""
+    if isinstance(wanted, list | tuple):
+        is_as_long = isinstance(value, list) and len(value) == len(wanted)
+        return is_as_long and all(map(_compare, value, wanted))
+    if not isinstance(wanted, dict):
         return bool(value == wanted)
+    if not any(name.startswith("$") for name in wanted):
+        return isinstance(value, dict) and _matches(value, wanted)
     for name, bound in wanted.items():
         if name not in _COMPARE:
             raise InvalidInput("bad_filter", f"{name} is not one of {', '.join(_COMPARE)}", field="filter")

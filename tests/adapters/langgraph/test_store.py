@@ -1,11 +1,13 @@
 """Items of LangGraph's store as records, on PostgreSQL. Source: adapters LG-15."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.base import BaseStore, GetOp, PutOp
+from langgraph.store.memory import InMemoryStore as StoreOfLangGraph
 
 from ledger.adapters.langgraph import LedgerStore
 from ledger.errors import InvalidInput
@@ -44,6 +46,29 @@ async def test_searches_by_prefix_filter_and_words(store: LedgerStore) -> None:
     assert len(await store.asearch(("users",))) == 6
     assert await store.alist_namespaces(prefix=("users",)) == [USER, ("users", "anna")]
     assert await store.alist_namespaces(max_depth=1) == [("users",)]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"of": {"age": 3}},
+        {"of": {"age": {"$gt": 2}, "name": "Anna"}},
+        {"of": {"age": {"$gt": 3}}},
+        {"of": {}},
+        {"tags": ("a", "b")},
+        {"tags": ["a"]},
+        {"by": [{"id": 1}]},
+        {"tags": {"a": 1}},
+        {"missing": {}},
+    ],
+)
+async def test_a_filter_looks_into_objects_and_lists_as_the_store_of_langgraph_does(
+    store: LedgerStore, wanted: dict[str, Any]
+) -> None:
+    value = {"of": {"age": 3, "name": "Anna"}, "tags": ["a", "b"], "by": [{"id": 1, "name": "Ben"}]}
+    for each in (own := StoreOfLangGraph(), store):
+        await each.aput(USER, "a", value)
+    assert len(await store.asearch(USER, filter=wanted)) == len(await own.asearch(USER, filter=wanted))
 
 
 async def test_equal_values_stay_separate_items_of_ten_writers(store: LedgerStore, own_ledger: MemoryLedger) -> None:
