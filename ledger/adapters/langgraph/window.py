@@ -10,6 +10,7 @@ from ledger.adapters.langgraph.carried import entry_id_of
 from ledger.adapters.langgraph.stored import is_messages
 from ledger.errors import InvalidInput
 from ledger.importers.parts.fitting import beginning
+from ledger.limits import NAME_BYTES
 from ledger.session.drafts import draft_entry
 
 _ROLES: Final = {"human": "user", "ai": "assistant", "system": "system", "developer": "system"}
@@ -32,8 +33,8 @@ def entries_of(message: BaseMessage, name: str, *, whole: bool = False) -> list[
     if isinstance(message, ToolMessage):
         result = {
             "kind": "tool_result",
-            "tool_name": _shown(message.name or "tool")[:200] or "tool",
-            "tool_call_id": _shown(message.tool_call_id)[:200] or None,
+            "tool_name": _name(message.name or "tool"),
+            "tool_call_id": _name(message.tool_call_id) or None,
             "tool_status": "error" if message.status == "error" else "ok",
             "content": text,
             "entry_id": entry_id,
@@ -51,13 +52,13 @@ def entries_of(message: BaseMessage, name: str, *, whole: bool = False) -> list[
     for at, call in enumerate(calls, 1):
         entry = {
             "kind": "tool_call",
-            "tool_name": _shown(call["name"] or "tool")[:200],
+            "tool_name": _name(call["name"] or "tool"),
             "arguments": call["args"],
             "entry_id": entry_id_of(name, at if found else 0),  # the first has the bytes, and is found by the name
             "metadata": metadata,
         }
         if call["id"]:
-            entry["tool_call_id"] = _shown(call["id"])[:200]
+            entry["tool_call_id"] = _name(call["id"])
         found.append(_storable(entry))
     return found
 
@@ -127,6 +128,11 @@ def all_entries(messages: Iterable[tuple[BaseMessage, str]]) -> list[dict[str, A
     """Return the entries of *messages* with the names of their blobs, each once."""
     found = {entry["entry_id"]: entry for message, name in messages for entry in entries_of(message, name)}
     return list(found.values())
+
+
+def _name(text: str) -> str:
+    """Return the name of a tool or the id of a call as an entry can have it: its beginning."""
+    return _shown(text)[:200].encode()[:NAME_BYTES].decode(errors="ignore")
 
 
 def _shown(text: str) -> str:

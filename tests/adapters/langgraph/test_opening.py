@@ -8,7 +8,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -128,6 +128,25 @@ async def test_hard_values_come_back_equal__LG_3() -> None:
         assert again is not None
         assert again.checkpoint["channel_values"] == values
         assert again.config["configurable"]["thread_id"] == "a/b"
+
+
+async def test_long_names_of_tools_and_calls_come_back_equal__LG_4() -> None:
+    name = "\U0001f50d" * 250
+    call: Any = {"name": name, "args": {}, "id": name}
+    said = [
+        AIMessage("", id="1", tool_calls=[call], invalid_tool_calls=[{**call, "args": "{", "error": None}]),
+        ToolMessage("sunny", name=name, tool_call_id=name, id="2"),
+    ]
+    checkpoint: Any = {
+        **empty_checkpoint(),
+        "channel_values": {"messages": said},
+        "channel_versions": {"messages": "1"},
+    }
+    async with LedgerSaver.open(store=InMemoryStore()) as saver:
+        config = await saver.aput(of("t"), checkpoint, {}, {"messages": "1"})
+        found = await saver.aget_tuple(config)
+        assert found is not None
+        assert found.checkpoint["channel_values"] == {"messages": said}
 
 
 @pytest.mark.parametrize(
