@@ -113,14 +113,7 @@ class Writes:
         body: dict[str, Any] = dict(checkpoint)
         values: dict[str, Any] = body.pop("channel_values")
         stored = Stored(self._serde, self._reads.cache, splits_messages=self._is_open)
-        before = parent.values if parent else {}
-        references: dict[str, Any] = {}
-        for channel, number in {**checkpoint["channel_versions"], **new_versions}.items():
-            known = before.get(channel)
-            if channel in new_versions or known is None or known[0] != number:
-                references[channel] = [number, stored.reference(values[channel]) if channel in values else None]
-            else:
-                references[channel] = known
+        references = _references(checkpoint, new_versions, parent.values if parent else {}, stored)
         digests = _digests(references.get(MESSAGES), stored, parent)
         follows = newest is None or checkpoint["id"] >= newest.checkpoint_id
         window = NOTHING_SHOWN if newest is None else NextWindow([], only=False, shown=newest.shown, said=newest.said)
@@ -213,6 +206,25 @@ class Writes:
         key = _clock.ulid()
         copy = repeated(lambda own: own.fork(session_of(source), session_of(target), idempotency_key=key))
         await copy(ledger)
+
+
+def _references(
+    checkpoint: Checkpoint, new_versions: ChannelVersions, before: dict[str, Any], stored: Stored
+) -> dict[str, Any]:
+    """Return the version and the reference of each channel: that of the parent, *before*, where it did not change.
+
+    The input is looked at anyway, for the names of its messages: a fork of a checkpoint has it again.
+    """
+    values = checkpoint["channel_values"]
+    references: dict[str, Any] = {}
+    for channel, number in {**checkpoint["channel_versions"], **new_versions}.items():
+        known = before.get(channel)
+        is_known = known is not None and known[0] == number and channel not in new_versions
+        if is_known and not (channel == _INPUT and channel in values):
+            references[channel] = known
+        else:
+            references[channel] = [number, stored.reference(values[channel]) if channel in values else None]
+    return references
 
 
 def _digests(value: Any, stored: Stored, parent: ThreadHead | None) -> list[str]:

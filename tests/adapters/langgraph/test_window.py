@@ -51,6 +51,18 @@ async def test_a_branch_from_before_the_first_message_has_only_its_own__LG_5(
     assert await window(ledger) == await messages(saver) == ["other", "answer 1"]
 
 
+@pytest.mark.parametrize("cold", [False, True])
+async def test_a_question_is_answered_again_from_the_checkpoint_that_it_began__LG_10(
+    ledger: MemoryLedger, saver: LedgerSaver, cold: bool
+) -> None:
+    await ask(saver, "one", "two")
+    saver = LedgerSaver(ledger) if cold else saver
+    graph = graph_with(saver)
+    asked = await anext(each async for each in graph.aget_state_history(CONFIG) if each.metadata["source"] == "input")
+    await graph.ainvoke(None, asked.config)
+    assert await window(ledger) == await messages(saver) == ["one", "answer 1", "two", "answer 3"]
+
+
 async def test_an_entry_says_which_agent_wrote_it__AD_12(ledger: MemoryLedger, saver: LedgerSaver) -> None:
     graph = StateGraph(MessagesState)
     graph.add_node("chat", lambda state: {"messages": [AIMessage("answer", name="gardener")]})
