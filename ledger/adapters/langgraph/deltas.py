@@ -6,8 +6,9 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import get_checkpoint_id
 
+from ledger.adapters.langgraph.checkpoint_place import CheckpointPlace
 from ledger.adapters.langgraph.keys import names_in
-from ledger.adapters.langgraph.reading import CheckpointPlace, Reads
+from ledger.adapters.langgraph.reading import Reads
 from ledger.errors import LogCorrupted
 from ledger.memory import MemoryLedger
 
@@ -41,7 +42,8 @@ async def _history_before(
             break
         open_channels = writes.keys() - seeds.keys()
         written = [each for each in await reads.written(ledger, place) if each[1] in open_channels]
-        values = {channel: place.stored["values"].get(channel, (None, None))[1] for channel in open_channels}
+        of_channels = place.values
+        values = {channel: of_channels.get(channel, (None, None))[1] for channel in open_channels}
         fetched = await reads.fetch(ledger, target.thread_id, [*values.values(), *(each[3] for each in written)])
         for task, channel, _, reference in reversed(written):
             writes[channel].append((task, channel, fetched.value(reference)))

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-import msgspec
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id
 from langgraph.checkpoint.serde.types import TASKS
 from msgspec.structs import replace
 
 from ledger.adapters.langgraph.blobs import read_blobs
+from ledger.adapters.langgraph.checkpoint_place import CheckpointPlace
 from ledger.adapters.langgraph.fetched import Fetched, wanted
 from ledger.adapters.langgraph.keys import (
     CHECKPOINTS,
@@ -39,21 +39,6 @@ from ledger.results import KeptValue
 _WITH_SENDS: Final = 4
 #: Of a channel of a checkpoint that has none; the saver's own begin so too.
 _FIRST_VERSION: Final = f"{1:08}"
-
-
-class CheckpointPlace(msgspec.Struct, frozen=True):
-    """A stored checkpoint: its thread, namespace and id, and the value that is kept for it."""
-
-    thread_id: str
-    namespace: str
-    checkpoint_id: str
-    stored: dict[str, Any]
-    version: int
-
-    @property
-    def config(self) -> RunnableConfig:
-        """The config that names it."""
-        return config_of(self.thread_id, self.namespace, self.checkpoint_id)
 
 
 class Reads:
@@ -191,7 +176,7 @@ class Reads:
         self, ledger: MemoryLedger, place: CheckpointPlace, writes: Iterable[TaskWrites], began: int | None
     ) -> CheckpointTuple:
         written = in_order(writes)
-        stored = place.stored["values"]
+        stored = place.values
         values = {channel: reference for channel, (_, reference) in stored.items() if reference is not None}
         sends = await self.sends(ledger, place)
         references = [*values.values(), *(each[3] for each in written), *sends]

@@ -8,8 +8,9 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from ledger.adapters.deleting import end_session
 from ledger.adapters.langgraph.carried import carry
+from ledger.adapters.langgraph.checkpoint_place import CheckpointPlace
 from ledger.adapters.langgraph.keys import CHECKPOINTS, MESSAGES, WRITES, checkpoint_key, session_of
-from ledger.adapters.langgraph.reading import CheckpointPlace, Reads
+from ledger.adapters.langgraph.reading import Reads
 from ledger.adapters.langgraph.runs import run_of, sessions
 from ledger.adapters.langgraph.window import all_entries
 from ledger.contention import until_uncontended
@@ -73,7 +74,7 @@ class Removals:
         if isinstance(self._reads.serde, EncryptedSerializer) or not roots or _name(roots[0]) not in hidden:
             return {}
         left = next((place for place in roots if _name(place) not in hidden), None)
-        reference = None if left is None else (left.stored["values"].get(MESSAGES) or [None, None])[1]
+        reference = None if left is None else (left.values.get(MESSAGES) or [None, None])[1]
         if left is None or reference is None or "messages" not in reference:
             return {"entries": [], "only_entries": True}
         fetched = await self._reads.fetch(ledger, left.thread_id, [reference], whole=True)
@@ -152,7 +153,7 @@ class Removals:
             reads_sends = bool(await self._reads.sends(ledger, place))
             while current is not None:
                 needed.add(_name(current))
-                values = current.stored["values"]
+                values = current.values
                 channels = {channel for channel in channels if (values.get(channel) or [None, None])[1] is None}
                 current = places.get(_parent(current)) if channels or reads_sends else None
                 reads_sends = False

@@ -15,12 +15,16 @@ from typing import Any, Final
 from langchain_core.messages import BaseMessage
 
 from ledger.adapters.langgraph.seen import BlobCache, SeenRun, Typed, are_plain, mark_of
+from ledger.errors import InvalidInput
+from ledger.strict_json import BODY, check_value
 
 INLINE_BYTES: Final = 256
 _BRANCHES: Final = 16
 _NODE: Final = "node"
 NAME_BYTES: Final = 20
 NAME: Final = 27  # characters
+#: Levels of plain objects that are looked into for lists of messages.
+_DEPTH: Final = 4
 
 
 def blob_bytes(typed: Typed) -> bytes:
@@ -64,15 +68,15 @@ class Stored:
         found = (blobs[name] for blobs in (self._others, *(run.blobs for run in self._runs)) if name in blobs)
         return next(found, None)
 
-    def reference(self, value: Any) -> dict[str, Any]:
-        """Return the reference of a value of a channel."""
+    def reference(self, value: Any, depth: int = _DEPTH) -> dict[str, Any]:
+        """Return the reference of a value of a channel, in which objects down to that *depth* are looked into."""
         if self._splits_messages and is_messages(value):
             return self._list(value)
         if self._splits_messages and isinstance(value, BaseMessage):
             run = self._run([value])
             return self._with_digests({"blob": run.name}, run.names)
-        if self._splits_messages and _has_messages(value):  # such as what a graph is called with
-            return {"fields": {key: self.reference(item) for key, item in value.items()}}
+        if depth and self._splits_messages and _has_messages(value):  # such as what a graph is called with
+            return {"fields": {key: self.reference(item, depth - 1) for key, item in value.items()}}
         typed: Typed = self._serde.dumps_typed(value)
         if len(typed[1]) <= INLINE_BYTES:
             return {"inline": packed(typed)}
@@ -145,7 +149,8 @@ def _has_messages(value: Any) -> bool:
     """Tell whether *value* is a plain object with a list of messages."""
     return (
         type(value) is dict
-        and all(type(key) is str and key.isprintable() for key in value)
+        and len(value) <= BODY.keys
+        and all(type(key) is str and key.isprintable() and len(key.encode()) <= BODY.key_bytes for key in value)
         and any(map(is_messages, value.values()))
     )
 
@@ -169,9 +174,32 @@ def unpacked(pair: Sequence[str]) -> Typed:
     return pair[0], b64decode(pair[1])
 
 
+def storable_values(values: dict[str, Any]) -> dict[str, Any] | str:
+    """Return the *values* of a checkpoint, a version and a reference by channel, as the ledger takes them.
+
+    Where it does not, for a graph of thousands of nodes or with very long names, they are the text of their JSON.
+    """
+    return values if _is_taken(values) else json.dumps(values)
+
+
+def stored_values(stored: dict[str, Any] | str) -> dict[str, Any]:
+    """Return the values that `storable_values` was given."""
+    found: dict[str, Any] = json.loads(stored) if isinstance(stored, str) else stored
+    return found
+
+
+def _is_taken(value: Any) -> bool:
+    """Tell whether the ledger takes *value* one level below the value that it stores."""
+    try:
+        check_value({"value": value}, field="value")
+    except InvalidInput:
+        return False
+    return True
+
+
 def plain_or_packed(serde: Any, value: Any, *, plain: bool) -> Any:
     """Return *value* as JSON: as it is if nothing is lost by it, else serialized."""
-    if plain and _is_plain(value):
+    if plain and _is_plain(value) and _is_taken({"json": value}):
         return {"json": value}
     return {"serde": packed(serde.dumps_typed(value))}
 

@@ -15,6 +15,7 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from ledger.adapters.langgraph.blobs import blob_values
 from ledger.adapters.langgraph.carried import carry
+from ledger.adapters.langgraph.checkpoint_place import CheckpointPlace
 from ledger.adapters.langgraph.kept_once import keep
 from ledger.adapters.langgraph.keys import (
     CHECKPOINTS,
@@ -25,10 +26,10 @@ from ledger.adapters.langgraph.keys import (
     session_of,
 )
 from ledger.adapters.langgraph.newest import encode
-from ledger.adapters.langgraph.reading import CheckpointPlace, Reads
+from ledger.adapters.langgraph.reading import Reads
 from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
 from ledger.adapters.langgraph.runs import noted_run, run_of
-from ledger.adapters.langgraph.stored import Stored, plain_or_packed
+from ledger.adapters.langgraph.stored import Stored, plain_or_packed, storable_values
 from ledger.adapters.langgraph.window import NOTHING_SHOWN, NextWindow, to_show, window_after
 from ledger.adapters.names import storable
 from ledger.adapters.opening import repeated
@@ -132,7 +133,7 @@ class Writes:
             "parent": parent_id,
             "checkpoint": plain_or_packed(self._serde, body, plain=self._is_open),
             "metadata": plain_or_packed(self._serde, described, plain=self._is_open),
-            "values": references,
+            "values": storable_values(references),
         }
         read_blobs = _NO_BLOBS if parent is None else parent.blobs
         known_blobs = _NO_BLOBS if parent is None else self._recent.beside(session, parent.version)
@@ -164,7 +165,7 @@ class Writes:
 
     async def _head(self, ledger: MemoryLedger, place: CheckpointPlace) -> ThreadHead:
         """Return what a step after the checkpoint at *place* needs."""
-        values = place.stored["values"]
+        values = place.values
         fetched = await self._reads.fetch(ledger, place.thread_id, [each for _, each in values.values()], whole=True)
         messages = (values.get(MESSAGES) or [None, None])[1] or {}
         digests = fetched.message_names(messages) if "messages" in messages else []
@@ -183,7 +184,7 @@ class Writes:
             return False
         handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
         active = (await partial_state(handle, session_of(place.thread_id), {})).window.entries
-        asked = (place.stored["values"].get(_INPUT) or [None, None])[1]
+        asked = (place.values.get(_INPUT) or [None, None])[1]
         if asked is not None or (active.last_version or 0) > place.version:
             return True
         written = await self._reads.kept_of_tasks(ledger, place, every=True)

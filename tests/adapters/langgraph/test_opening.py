@@ -130,6 +130,39 @@ async def test_hard_values_come_back_equal__LG_3() -> None:
         assert again.config["configurable"]["thread_id"] == "a/b"
 
 
+async def test_thousands_of_channels_and_deep_metadata_come_back_equal__LG_3() -> None:
+    deep: Any = {}
+    for _ in range(40):
+        deep = {"messages": [HumanMessage("x", id="1")], "in": deep}
+    many = {f"k{at}": at for at in range(3_000)}
+    values: Any = {**many, "k" * 300: 1, "__start__": {**deep, **many}, "long": {**deep, "k" * 300: 1}}
+    versions: Any = dict.fromkeys(values, "1")
+    seen = {f"node {at}": {"k0": "1"} for at in range(3_000)}
+    checkpoint: Any = {
+        **empty_checkpoint(),
+        "channel_values": values,
+        "channel_versions": versions,
+        "versions_seen": seen,
+    }
+    plain: Any = {}
+    for _ in range(40):
+        plain = {"in": plain}
+    metadata: Any = {"step": 1, "deep": plain, "many": many, "k" * 300: 1}
+    async with LedgerSaver.open(store=InMemoryStore()) as saver:
+        for at in range(2):
+            config = await saver.aput(of("t"), {**checkpoint, "id": f"{at:036}"}, metadata, versions)
+            await saver.aput_writes(config, [("long", deep), ("many", {**many, **deep})], "task")
+        await saver.aprune(["t"])
+        for reader in (saver, LedgerSaver(saver._opened)):
+            found = await reader.aget_tuple(of("t"))
+            assert found is not None
+            assert found.checkpoint["channel_values"] == values
+            assert found.checkpoint["channel_versions"] == versions
+            assert found.checkpoint["versions_seen"] == seen
+            assert found.metadata == metadata
+            assert found.pending_writes == [("task", "long", deep), ("task", "many", {**many, **deep})]
+
+
 async def test_long_names_of_tools_and_calls_come_back_equal__LG_4() -> None:
     name = "\U0001f50d" * 250
     call: Any = {"name": name, "args": {}, "id": name}
