@@ -19,8 +19,8 @@ _LONGEST_PART: Final = 200
 
 
 def session_of(thread_id: str) -> str:
-    """Return the name of the session of a thread: its id, or an escaped form of it."""
-    return name_of(thread_id)
+    """Return the name of the session of a thread: its id as text, or an escaped form of that."""
+    return name_of(str(thread_id))
 
 
 def thread_of(session_id: str, stored: str | JsonObject) -> str:

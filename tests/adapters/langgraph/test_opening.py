@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from uuid import UUID
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
@@ -189,6 +190,20 @@ async def test_long_names_of_tools_and_calls_come_back_equal__LG_4() -> None:
 def test_a_thread_is_a_session_by_its_name__LG_1(thread_id: str, session_id: str) -> None:
     assert session_of(thread_id) == session_id
     assert thread_of(session_id, "") == thread_id
+
+
+@pytest.mark.parametrize("thread_id", [7, UUID(int=7)])
+async def test_a_thread_whose_id_is_no_text_can_be_copied_pruned_and_deleted__LG_9(thread_id: Any) -> None:
+    async with LedgerSaver.open(store=InMemoryStore()) as saver:
+        for at in range(2):
+            await saver.aput(of(thread_id), {**empty_checkpoint(), "id": f"{at:036}"}, {}, {})
+        await saver.acopy_thread(thread_id, "copy")
+        await saver.aprune([thread_id])
+        assert [each.checkpoint["id"] async for each in saver.alist(of(thread_id))] == [f"{1:036}"]
+        assert len([each async for each in saver.alist(of("copy"))]) == 2
+        assert await saver.aconfig_at(thread_id) is not None
+        await saver.adelete_thread(thread_id)
+        assert await saver.aget_tuple(of(thread_id)) is None
 
 
 def test_a_long_id_is_a_digest__LG_1() -> None:
