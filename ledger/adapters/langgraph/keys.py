@@ -11,6 +11,9 @@ from ledger.events import JsonObject
 CHECKPOINTS: Final = "langgraph.checkpoints"
 WRITES: Final = "langgraph.writes"
 BLOBS: Final = "langgraph.blobs"
+#: Where a copy has the id of its thread, if its name is a digest: what is stored in its checkpoints is of the original.
+COPIES: Final = "langgraph.copies"
+COPY: Final = "thread"
 #: The channel whose messages are entries.
 MESSAGES: Final = "messages"
 #: Between the parts of a key; escaped in each part.

@@ -14,6 +14,8 @@ from ledger.adapters.langgraph.checkpoint_place import CheckpointPlace
 from ledger.adapters.langgraph.fetched import Fetched, wanted
 from ledger.adapters.langgraph.keys import (
     CHECKPOINTS,
+    COPIES,
+    COPY,
     WRITES,
     beginning,
     checkpoint_key,
@@ -28,7 +30,7 @@ from ledger.adapters.langgraph.runs import run_of, sessions
 from ledger.adapters.langgraph.seen import BlobCache
 from ledger.adapters.langgraph.stored import from_plain_or_packed
 from ledger.adapters.langgraph.task_writes import TaskWrites, in_order, task_writes_of
-from ledger.adapters.names import stored_key
+from ledger.adapters.names import key_of, stored_key
 from ledger.application.handle import NamespaceHandle
 from ledger.application.kept_reading import list_kept_of_life, newest_version, start_of_life
 from ledger.errors import LogCorrupted
@@ -146,6 +148,9 @@ class Reads:
         """Yield the checkpoints of a session, in each namespace the greatest id first."""
         prefix = "" if namespace is None else beginning(namespace)
         last = checkpoint_key(namespace, before) if namespace is not None and before else None
+        if thread_id is None and key_of(session) is None:
+            copy = await ledger.get_kept(session, COPIES, COPY)
+            thread_id = None if copy is None else stored_key(copy.value)
         while True:
             page = await ledger.list_kept(
                 session, CHECKPOINTS, prefix=prefix, before=last, greatest_first=True, limit=100

@@ -19,6 +19,8 @@ from ledger.adapters.langgraph.checkpoint_place import CheckpointPlace
 from ledger.adapters.langgraph.kept_once import keep
 from ledger.adapters.langgraph.keys import (
     CHECKPOINTS,
+    COPIES,
+    COPY,
     MESSAGES,
     checkpoint_key,
     config_of,
@@ -31,7 +33,7 @@ from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
 from ledger.adapters.langgraph.runs import noted_run, run_of
 from ledger.adapters.langgraph.stored import Stored, plain_or_packed, storable_values
 from ledger.adapters.langgraph.window import NOTHING_SHOWN, NextWindow, to_show, window_after
-from ledger.adapters.names import storable
+from ledger.adapters.names import key_of, storable
 from ledger.adapters.opening import repeated
 from ledger.application.kept_reading import newest_version
 from ledger.application.reading import partial_state
@@ -207,6 +209,8 @@ class Writes:
         key = _clock.ulid()
         copy = repeated(lambda own: own.fork(session_of(source), session_of(target), idempotency_key=key))
         await copy(ledger)
+        if key_of(session_of(target)) is None:
+            await keep(ledger, session_of(target), [{"space": COPIES, "key": COPY, "value": storable(target)}])
 
 
 def _references(

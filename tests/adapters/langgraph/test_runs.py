@@ -91,6 +91,18 @@ async def test_runs_of_a_copy_are_deleted_too__LG_9() -> None:
     assert await runs_in(saver, "copy") == ["r-3"] * 3
 
 
+async def test_a_copy_with_a_long_id_is_listed_and_its_runs_are_deleted__LG_9() -> None:
+    saver = LedgerSaver(ledger_over(InMemoryStore()))
+    await ask(saver, "t", "r-1")
+    await ask(saver, "t", "r-2")
+    copy = "x" * 300
+    await saver.acopy_thread("t", copy)
+    await saver.adelete_thread("t")
+    assert {each.config["configurable"]["thread_id"] async for each in saver.alist(None)} == {copy}
+    await saver.adelete_for_runs(["r-2"])
+    assert await runs_in(saver, copy) == ["r-1"] * 3
+
+
 @pytest.mark.parametrize("run_id", ["x" * 1_000, "a\nb", "é" * 300, "~x", "a/b"])
 async def test_any_text_may_be_the_id_of_a_run(run_id: str) -> None:
     saver = LedgerSaver(ledger_over(InMemoryStore()))
