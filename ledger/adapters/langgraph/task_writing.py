@@ -49,10 +49,12 @@ class TaskWriting:
         ]
         value = {"task": task_id, "path": task_path, "writes": written}
         session = session_of(thread_id)
+        # before anything waits: a graph that goes on may change the lists that its tasks wrote
+        messages = [] if namespace else _messages(writes, written, stored)
         async with self._recent.turn(session, together=True):
             known, version = self._recent.blobs(session)
             new = {digest: typed for digest, typed in stored.blobs.items() if digest not in known}
-            said = [] if namespace else self._said(session, checkpoint_id, writes, written, stored)
+            said = self._said(session, checkpoint_id, messages)
             entries = all_entries(said)
             own = {"space": WRITES, "key": writes_key(namespace, checkpoint_id, task_id), "value": value}
             leaves_out = len(new) < len(stored.blobs)  # so nobody may have ended their life
@@ -80,11 +82,9 @@ class TaskWriting:
         self,
         session: str,
         checkpoint_id: str,
-        writes: Sequence[tuple[str, Any]],
-        written: Sequence[Sequence[Any]],
-        stored: Stored,
+        messages: Sequence[tuple[BaseMessage, str]],
     ) -> list[tuple[BaseMessage, str]]:
-        """Return the messages that the window lacks, of what a task wrote after the newest root checkpoint.
+        """Return those of *messages* that the window lacks, which a task wrote after the newest root checkpoint.
 
         That one may still be on its way: a graph goes on while it is stored.
         """
@@ -93,11 +93,17 @@ class TaskWriting:
             return []
         if head.waits:  # what a task says comes after what the graph was called with
             return []
-        pairs = (
-            pair
-            for (_, value), (_, channel, reference) in zip(writes, written, strict=True)
-            if channel == MESSAGES
-            for pair in to_show(value, stored.digests.get(id(reference), []))
-        )
         shown = set(head.shown)
-        return [pair for pair in pairs if pair[1] not in shown]
+        return [pair for pair in messages if pair[1] not in shown]
+
+
+def _messages(
+    writes: Sequence[tuple[str, Any]], written: Sequence[Sequence[Any]], stored: Stored
+) -> list[tuple[BaseMessage, str]]:
+    """Return the messages that a task wrote, with the names of their blobs."""
+    return [
+        pair
+        for (_, value), (_, channel, reference) in zip(writes, written, strict=True)
+        if channel == MESSAGES
+        for pair in to_show(value, stored.digests.get(id(reference), []))
+    ]

@@ -164,6 +164,33 @@ async def test_what_was_said_is_shown_before_the_step_ends__LG_5(ledger: MemoryL
     assert await window(ledger) == await messages(saver) == ["question", "first", "second"]
 
 
+async def test_nodes_may_add_to_the_list_of_messages_in_place__LG_5(
+    ledger: MemoryLedger, saver: LedgerSaver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = MemoryLedger.keep
+
+    async def kept_slowly(self: MemoryLedger, *args: Any, **options: Any) -> Any:
+        await asyncio.sleep(0.01)
+        return await keep(self, *args, **options)
+
+    class Plain(TypedDict):
+        messages: list[BaseMessage]
+
+    def answer(state: Plain) -> Plain:
+        state["messages"].append(AIMessage(f"answer {len(state['messages'])}"))
+        return {"messages": state["messages"]}
+
+    monkeypatch.setattr(MemoryLedger, "keep", kept_slowly)
+    graph = StateGraph(Plain)
+    for name, before in [("one", START), ("two", "one"), ("three", "two")]:
+        graph.add_node(name, answer)
+        graph.add_edge(before, name)
+    compiled = graph.compile(checkpointer=saver)
+    for _ in range(2):  # the second time, what tasks write is shown
+        await compiled.ainvoke({"messages": [HumanMessage("question")]}, CONFIG)
+    assert await window(ledger) == ["question", "answer 1", "answer 2", "answer 3"]
+
+
 @pytest.mark.parametrize("asked", [("user", "question"), {"role": "user", "content": "question"}, "question"])
 async def test_what_is_said_comes_after_a_question_that_is_no_message_yet__LG_5(
     ledger: MemoryLedger, saver: LedgerSaver, asked: Any
