@@ -1,6 +1,6 @@
 """Writing checkpoints: one write each, with its blobs and its messages. Source: adapters LG-2 … LG-6, LG-10."""
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from typing import Any, Final
 
 from langchain_core.messages import BaseMessage
@@ -31,7 +31,7 @@ from ledger.adapters.langgraph.newest import encode
 from ledger.adapters.langgraph.reading import Reads
 from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
 from ledger.adapters.langgraph.runs import noted_run, run_of
-from ledger.adapters.langgraph.stored import Stored, plain_or_packed, storable_values
+from ledger.adapters.langgraph.stored import Stored, is_messages, plain_or_packed, storable_values
 from ledger.adapters.langgraph.window import NOTHING_SHOWN, NextWindow, to_show, window_after
 from ledger.adapters.names import key_of, storable
 from ledger.adapters.opening import repeated
@@ -123,7 +123,7 @@ class Writes:
         if follows and not namespace and self._is_open:
             messages = values.get(MESSAGES, None if MESSAGES in checkpoint["channel_versions"] else [])
             asked = _input(values.get(_INPUT), references.get(_INPUT), stored)
-            window = window_after(window, checkpoint["id"], messages, digests, asked)
+            window = window_after(window, checkpoint["id"], _as_stored(messages, digests), digests, asked)
         if body["channel_versions"] == {channel: number for channel, (number, _) in references.items()}:
             del body["channel_versions"]  # they are beside the values
         described = get_checkpoint_metadata(config, metadata)
@@ -237,6 +237,13 @@ def _digests(value: Any, stored: Stored, parent: ThreadHead | None) -> list[str]
     if parent is not None and parent.values.get(MESSAGES) is value:
         return parent.digests
     return stored.digests.get(id(value[1]), []) if value else []
+
+
+def _as_stored(messages: Any, digests: Sequence[str]) -> Any:
+    """Return *messages* without those that a node added in place and did not return; None if it took some away."""
+    if not is_messages(messages) and messages != []:
+        return messages
+    return messages[: len(digests)] if len(messages) >= len(digests) else None
 
 
 def _input(value: Any, reference: Any, stored: Stored) -> list[tuple[BaseMessage, str]]:

@@ -191,6 +191,28 @@ async def test_nodes_may_add_to_the_list_of_messages_in_place__LG_5(
     assert await window(ledger) == ["question", "answer 1", "answer 2", "answer 3"]
 
 
+@pytest.mark.parametrize("change", [lambda said: said.append(AIMessage("answer")), lambda said: said.clear()])
+async def test_a_node_may_change_the_list_of_messages_and_return_nothing__LG_5(
+    ledger: MemoryLedger, saver: LedgerSaver, change: Any
+) -> None:
+    class Plain(TypedDict, total=False):
+        messages: list[BaseMessage]
+        note: str
+
+    def changing(state: Plain) -> Plain:
+        change(state["messages"])
+        return {"note": "changed"}
+
+    graph = StateGraph(Plain)
+    graph.add_node("changing", changing)
+    graph.add_edge(START, "changing")
+    compiled = graph.compile(checkpointer=saver)
+    for _ in range(2):
+        await compiled.ainvoke({"messages": [HumanMessage("question")]}, CONFIG, durability="sync")
+    assert [each.text for each in (await compiled.aget_state(CONFIG)).values["messages"]] == ["question"]
+    assert await window(ledger) in (["question"], [])
+
+
 @pytest.mark.parametrize("asked", [("user", "question"), {"role": "user", "content": "question"}, "question"])
 async def test_what_is_said_comes_after_a_question_that_is_no_message_yet__LG_5(
     ledger: MemoryLedger, saver: LedgerSaver, asked: Any
