@@ -50,7 +50,7 @@ class TaskWriting:
         value = {"task": task_id, "path": task_path, "writes": written}
         session = session_of(thread_id)
         # before anything waits: a graph that goes on may change the lists that its tasks wrote
-        messages = [] if namespace else _messages(writes, written, stored)
+        messages = _messages(writes, written, stored) if self._is_open and not namespace else []
         async with self._recent.turn(session, together=True):
             known, version = self._recent.blobs(session)
             new = {digest: typed for digest, typed in stored.blobs.items() if digest not in known}
@@ -89,7 +89,7 @@ class TaskWriting:
         That one may still be on its way: a graph goes on while it is stored.
         """
         head, _ = self._recent.head(session, "")
-        if not self._is_open or head is None or head.shown is None or head.checkpoint_id > checkpoint_id:
+        if head is None or head.shown is None or head.checkpoint_id > checkpoint_id:
             return []
         if head.waits:  # what a task says comes after what the graph was called with
             return []
