@@ -58,26 +58,13 @@ def parse(data: bytes, limits: JsonLimits = BODY) -> Any:
         text = data.decode("utf-8")
     except UnicodeDecodeError as fault:
         raise InvalidInput("invalid_encoding", f"byte {fault.start} is not UTF-8; send UTF-8") from fault
-    _scan(data, limits)
+    check_counts(data, limits)
     try:
         value = _decoder(limits).decode(text)
     except json.JSONDecodeError as fault:
         raise InvalidInput("invalid_json", f"is not valid JSON at character {fault.pos}") from fault
     _check_strings(value)
     return value
-
-
-def check_value_count(data: bytes, limits: JsonLimits) -> None:
-    """Refuse JSON in *data* that may have more values than *limits* allow, whatever its depth and its keys are.
-
-    Raises:
-        InvalidInput: ``too_many_values``.
-    """
-    values = 1
-    for match in _STEP.finditer(data):
-        values += match[1] in {b"{", b"[", b","}
-        if values > limits.values:
-            raise _too_many_values(limits)
 
 
 def check_value(value: Any, *, field: str, limits: JsonLimits = BODY) -> None:
@@ -231,8 +218,8 @@ def _too_many_values(limits: JsonLimits, field: str = "") -> InvalidInput:
     return InvalidInput("too_many_values", message, field=field, limit=limits.values)
 
 
-def _scan(data: bytes, limits: JsonLimits) -> None:
-    """Check depth, keys and values by counting brackets and commas, before any object exists."""
+def check_counts(data: bytes, limits: JsonLimits) -> None:
+    """Refuse JSON in *data* by its depth, keys and values: brackets and commas are counted before any object exists."""
     commas: list[int] = []  # of each open bracket; an array's count as negative
     values = 1
     for match in _STEP.finditer(data):

@@ -9,6 +9,8 @@ import json
 from collections.abc import Collection
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from ledger.errors import InvalidInput
 from ledger.strict_json import (
     INT_MAX,
@@ -16,7 +18,7 @@ from ledger.strict_json import (
     NUMBER_CHARACTERS,
     TRANSCRIPT,
     JsonLimits,
-    check_value_count,
+    check_counts,
     is_plain_text,
     parse,
 )
@@ -38,7 +40,7 @@ def readable(data: bytes) -> Any:
         InvalidInput: it has too many values.
         ValueError, RecursionError: it is no JSON, or deeper than Python reads.
     """
-    check_value_count(data, TRANSCRIPT)
+    check_counts(data, _whatever_its_shape(TRANSCRIPT))
     text = data.decode().strip()
     return with_original(json.loads(text, parse_int=_integer), text)
 
@@ -66,7 +68,7 @@ def parsed(data: bytes, limits: JsonLimits, faults: Collection[str] = READABLE) 
     except InvalidInput as fault:
         if fault.code not in faults:
             raise
-        check_value_count(data, limits)
+        check_counts(data, _whatever_its_shape(limits))
         try:
             return json.loads(data, parse_int=_integer), True
         except (ValueError, RecursionError):
@@ -88,6 +90,11 @@ def clean(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool) and not INT_MIN <= value <= INT_MAX:
         return str(value)
     return value
+
+
+def _whatever_its_shape(limits: JsonLimits) -> JsonLimits:
+    """Return the limit of values alone."""
+    return replace(limits, depth=limits.size, keys=limits.size)
 
 
 def within(value: Any, limits: JsonLimits, depth: int = 1) -> Any:
