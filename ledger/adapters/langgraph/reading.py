@@ -66,14 +66,13 @@ class Reads:
         found = await self._place_in(handle, began, thread_id, namespace, wanted_id)
         if began is None or found is None:
             return None
-        prefix = beginning(namespace, found.checkpoint_id)
-        writes = task_writes_of(await list_kept_of_life(handle, session, began, WRITES, prefix, every=True))
+        writes = await self._writes(ledger, found, began)
         if not wanted_id:
             read = NewestCheckpoint(found.checkpoint_id, found.stored, found.version, writes)
             self._recent.learn(session, version, namespace, read)
         return await self._tuple(ledger, found, writes, began) or await self.get_tuple(ledger, config)
 
-    async def _began(self, ledger: MemoryLedger, thread_id: str) -> int | None:
+    async def began(self, ledger: MemoryLedger, thread_id: str) -> int | None:
         """Return the version at which the life of a thread's session began; None if there is none."""
         handle, session = ledger._handle, session_of(thread_id)  # noqa: SLF001 - adapters are part of the ledger
         return await start_of_life(handle, session, await newest_version(handle, session))
@@ -82,8 +81,9 @@ class Reads:
         self, ledger: MemoryLedger, thread_id: str, namespace: str, checkpoint_id: str | None
     ) -> CheckpointPlace | None:
         """Return where a checkpoint is stored, or the one with the greatest id; None if there is none."""
-        began = await self._began(ledger, thread_id)
-        return await self._place_in(ledger._handle, began, thread_id, namespace, checkpoint_id)  # noqa: SLF001 - as above
+        handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
+        began = await self.began(ledger, thread_id)
+        return await self._place_in(handle, began, thread_id, namespace, checkpoint_id)
 
     async def is_still_at(self, ledger: MemoryLedger, place: CheckpointPlace) -> bool:
         """Tell whether a checkpoint is still stored at that *place*: its thread was not deleted."""
@@ -163,7 +163,11 @@ class Reads:
 
     async def tuples(self, ledger: MemoryLedger, places: Sequence[CheckpointPlace]) -> list[CheckpointTuple]:
         """Return the checkpoints at *places* with their values and writes; not of threads deleted meanwhile."""
-        found = [await self._tuple(ledger, place, await self._writes(ledger, place)) for place in places]
+        began = {thread_id: await self.began(ledger, thread_id) for thread_id in {each.thread_id for each in places}}
+        found = []
+        for place in places:
+            writes = await self._writes(ledger, place, began[place.thread_id])
+            found.append(await self._tuple(ledger, place, writes))
         return [each for each in found if each is not None]
 
     async def _tuple(
@@ -224,21 +228,24 @@ class Reads:
             missing = sorted(fetched.take(level, whole=whole))
             if missing:
                 if began is None:
-                    began = await self._began(ledger, thread_id)
+                    began = await self.began(ledger, thread_id)
                 stored = {} if began is None else await read_blobs(ledger, session_of(thread_id), began, missing)
                 fetched.blobs |= stored
                 self.cache.add_all(stored)
             level = fetched.below(level)
         return fetched
 
-    async def _writes(self, ledger: MemoryLedger, place: CheckpointPlace) -> list[TaskWrites]:
-        return task_writes_of(await self.kept_of_tasks(ledger, place, every=True))
+    async def _writes(self, ledger: MemoryLedger, place: CheckpointPlace, began: int | None = None) -> list[TaskWrites]:
+        return task_writes_of(await self.kept_of_tasks(ledger, place, began, every=True))
 
-    async def kept_of_tasks(self, ledger: MemoryLedger, place: CheckpointPlace, *, every: bool) -> list[KeptValue]:
-        """Return what is kept of each task after a checkpoint: *every* value, or the newest."""
-        handle, session = ledger._handle, session_of(place.thread_id)  # noqa: SLF001 - adapters are part of the ledger
-        began = await self._began(ledger, place.thread_id)
-        prefix = beginning(place.namespace, place.checkpoint_id)
+    async def kept_of_tasks(
+        self, ledger: MemoryLedger, place: CheckpointPlace, began: int | None = None, *, every: bool
+    ) -> list[KeptValue]:
+        """Return what is kept of each task after a checkpoint: *every* value, or the newest; *began* as in `fetch`."""
+        if began is None:
+            began = await self.began(ledger, place.thread_id)
+        prefix, session = beginning(place.namespace, place.checkpoint_id), session_of(place.thread_id)
+        handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
         return [] if began is None else await list_kept_of_life(handle, session, began, WRITES, prefix, every=every)
 
     async def written(self, ledger: MemoryLedger, place: CheckpointPlace) -> list[tuple[str, str, int, dict[str, Any]]]:

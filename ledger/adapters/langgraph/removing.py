@@ -13,6 +13,7 @@ from ledger.adapters.langgraph.keys import CHECKPOINTS, MESSAGES, WRITES, checkp
 from ledger.adapters.langgraph.reading import Reads
 from ledger.adapters.langgraph.runs import run_of, sessions
 from ledger.adapters.langgraph.window import all_entries
+from ledger.application.kept_reading import newest_version
 from ledger.contention import until_uncontended
 from ledger.errors import LogCorrupted, SessionNotFound, VersionConflict
 from ledger.memory import MemoryLedger
@@ -58,7 +59,7 @@ class Removals:
         try:
             window = await self._window_without(ledger, places, unwanted)
         except LogCorrupted:
-            newest = (await ledger.get_state(session)).version
+            newest = await newest_version(ledger._handle, session)  # noqa: SLF001 - adapters are part of the ledger
             if newest == version:
                 raise
             raise VersionConflict(current=newest, expected=version) from None  # it may have been deleted meanwhile
@@ -160,10 +161,11 @@ class Removals:
         return needed
 
     async def _hidden(self, ledger: MemoryLedger, places: Sequence[CheckpointPlace]) -> list[dict[str, Any]]:
-        """Return what hides *places* and the writes after them."""
+        """Return what hides *places* of one thread and the writes after them."""
         hidden: list[dict[str, Any]] = []
+        began = await self._reads.began(ledger, places[0].thread_id) if places else None
         for place in places:
-            writes = await self._reads.kept_of_tasks(ledger, place, every=False)
+            writes = await self._reads.kept_of_tasks(ledger, place, began, every=False)
             hidden += [{"space": WRITES, "key": value.key, "removed": True} for value in writes]
             hidden.append({"space": CHECKPOINTS, "key": checkpoint_key(*_name(place)), "removed": True})
         return hidden

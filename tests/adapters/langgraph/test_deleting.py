@@ -18,14 +18,19 @@ from tests.support.ledgers import ledger_over
 CONFIG: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
 
 
+def _with(**values: Any) -> tuple[Any, Any]:
+    """Return a checkpoint that has these values, and their versions."""
+    versions: Any = dict.fromkeys(values, "1")
+    return {**empty_checkpoint(), "channel_values": values, "channel_versions": versions}, versions
+
+
 @pytest.mark.parametrize("does", ["get", "get again", "list", "put"])
 async def test_a_thread_that_is_deleted_while_it_is_used_is_read_as_it_was_or_as_empty__LG_9(
     monkeypatch: pytest.MonkeyPatch, does: str
 ) -> None:
     ledger = ledger_over(InMemoryStore())
     first, second = LedgerSaver(ledger), LedgerSaver(ledger)
-    versions: Any = {"note": "1"}
-    checkpoint: Any = {**empty_checkpoint(), "channel_values": {"note": "x" * 1_000}, "channel_versions": versions}
+    checkpoint, versions = _with(note="x" * 1_000)
     config = await first.aput(CONFIG, checkpoint, {}, versions)
     before = await first.aget_tuple(CONFIG)
     if does == "get again":
@@ -50,8 +55,7 @@ async def test_a_thread_that_lacks_a_value_is_corrupted_for_readers_and_writers(
 ) -> None:
     """Negative control."""
     ledger = ledger_over(InMemoryStore())
-    versions: Any = {"note": "1"}
-    checkpoint: Any = {**empty_checkpoint(), "channel_values": {"note": "x" * 1_000}, "channel_versions": versions}
+    checkpoint, versions = _with(note="x" * 1_000)
     config = await LedgerSaver(ledger).aput(CONFIG, checkpoint, {}, versions)
     monkeypatch.setattr(reading, "read_blobs", AsyncMock(return_value={}))
     saver = LedgerSaver(ledger)
@@ -83,8 +87,7 @@ async def test_the_history_of_a_channel_is_empty_if_its_thread_is_deleted_meanwh
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ledger = ledger_over(InMemoryStore())
-    versions: Any = {"note": "1"}
-    checkpoint: Any = {**empty_checkpoint(), "channel_values": {"note": "x" * 1_000}, "channel_versions": versions}
+    checkpoint, versions = _with(note="x" * 1_000)
     config = await _next(ledger, await LedgerSaver(ledger).aput(CONFIG, checkpoint, {}, versions))
     asked = {"config": config, "channels": ["note"]}
     assert (await LedgerSaver(ledger).aget_delta_channel_history(**asked))["note"]["seed"] == "x" * 1_000, "control"
@@ -94,9 +97,8 @@ async def test_the_history_of_a_channel_is_empty_if_its_thread_is_deleted_meanwh
 
 async def test_runs_of_a_thread_that_is_deleted_meanwhile_are_gone__LG_9(monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = ledger_over(InMemoryStore())
-    said, versions = [HumanMessage("x" * 1_000, id="1")], {"messages": "1"}
-    checkpoint: Any = {**empty_checkpoint(), "channel_values": {"messages": said}, "channel_versions": versions}
-    config = await LedgerSaver(ledger).aput(CONFIG, checkpoint, {}, versions)  # type: ignore[arg-type]
+    checkpoint, versions = _with(messages=[HumanMessage("x" * 1_000, id="1")])
+    config = await LedgerSaver(ledger).aput(CONFIG, checkpoint, {}, versions)
     await _next(ledger, config, run_id="r")
     _deleted_before_it_fetches(monkeypatch, ledger)
     await LedgerSaver(ledger).adelete_for_runs(["r"])

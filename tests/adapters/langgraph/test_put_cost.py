@@ -77,6 +77,15 @@ async def test_a_new_process_reads_a_checkpoint_without_the_state_of_the_session
     assert store.calls == [*looked_up, *blobs, *blobs, "head"]
 
 
+async def test_each_listed_checkpoint_costs_a_look_at_what_its_tasks_wrote__LG_8() -> None:
+    store: Any = CountingStore(InMemoryStore())
+    await ask(LedgerSaver(ledger_over(store)), *map(str, range(15)))
+    saver = LedgerSaver(ledger_over(store))
+    store.reset()
+    listed = [found async for found in saver.alist(CONFIG)]
+    assert len(store.calls) <= len(listed) + 15
+
+
 async def test_what_others_write_between_is_seen__LG_5() -> None:
     ledger = ledger_over(InMemoryStore())
     savers = [LedgerSaver(ledger) for _ in range(2)]
