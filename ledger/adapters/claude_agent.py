@@ -214,9 +214,11 @@ async def _fork(
 ) -> None:
     user, session = names_of(key)
     await ledger.fork(session, names_of(new)[1], version=version, user_id=user, idempotency_key=idempotency_key)
-    lines = await _load(ledger, new, {})
-    summary = import_module("claude_agent_sdk").fold_session_summary(None, new, lines or [])["data"]  # of these alone
-    data = {KEYS: readable_key(new), SUMMARY: summary_data(summary)}
+    data: JsonObject = {KEYS: readable_key(new)}
+    if version is not None:  # which may be between the lines of a write: the summary is of all of them
+        lines = await _load(ledger, new, {})
+        summary = import_module("claude_agent_sdk").fold_session_summary(None, new, lines or [])["data"]
+        data[SUMMARY] = summary_data(summary)
     await ledger.set_data(names_of(new)[1], data, user_id=user)
 
 

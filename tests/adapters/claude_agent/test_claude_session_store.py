@@ -259,7 +259,7 @@ async def test_the_summary_of_a_fork_is_that_of_its_lines__CL_5(sessions: Ledger
 
     await sessions.append(KEY, [said("first")])
     await sessions.append(KEY, [said("second"), {"type": "custom-title", "customTitle": "Later"}])
-    for version, titles in ((2, []), (await sessions.version_of(KEY), ["Later"])):
+    for version, titles in ((2, []), (await sessions.version_of(KEY), ["Later"]), (None, ["Later"])):
         forked = await sessions.fork(KEY, f"fork-{version}", version=version)
         await sessions.append(forked, [said(f"third {version}")])
         lines = await sessions.load(forked)
