@@ -10,6 +10,7 @@ from itertools import chain, islice, repeat
 from threading import Lock
 from typing import Final, Literal, TypeAlias, get_args
 
+import regex
 import Stemmer
 
 #: How the words of texts are compared: ``auto`` by their stems in the language of each text, ``simple`` as they are,
@@ -104,22 +105,15 @@ _VOTES: Final[dict[str, list[str]]] = {}
 for _language, _words in _FUNCTION_WORDS.items():
     for _word in _words.split():
         _VOTES.setdefault(_word, []).append(_language)
-#: The last character of each range, and the language that is usually written in it; None: not by stems.
-_SCRIPTS: Final = (
-    (0x02FF, "latin"),
-    (0x036F, None),
-    (0x03FF, "greek"),
-    (0x052F, "russian"),
-    (0x058F, "armenian"),
-    (0x05FF, None),
-    (0x06FF, "arabic"),
-    (0x08FF, None),
-    (0x097F, "hindi"),
-    (0x0B7F, None),
-    (0x0BFF, "tamil"),
-    (0x1DFF, None),
-    (0x1EFF, "latin"),
-    (0x1FFF, "greek"),
+#: A character of writing in which words follow each other without blanks, or particles are part of their noun's word.
+UNSPACED: Final = (
+    r"[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Yi}\p{scx=Hangul}\p{scx=Tibetan}"
+    r"\p{Line_Break=Complex_Context}]"
+)
+#: The language that is usually written in a script that has words; words in other scripts are not compared by stems.
+_SCRIPTS: Final = regex.compile(
+    r"(?P<latin>\p{Latin})|(?P<greek>\p{Greek})|(?P<russian>\p{Cyrillic})|(?P<armenian>\p{Armenian})"
+    r"|(?P<arabic>\p{Arabic})|(?P<hindi>\p{Devanagari})|(?P<tamil>\p{Tamil})"
 )
 _LOOKED_AT: Final = 100
 _SHORT: Final = 20  # words; more of them without any function word are data
@@ -167,7 +161,7 @@ def _stemmer(language: str) -> Stemmer.Stemmer:
 
 
 def _script(word: str) -> str:
-    character = ord(word[0])
-    if character < 0x80:
+    if word[0].isascii():
         return "latin"
-    return next((name for last, name in _SCRIPTS if character <= last), None) or "simple"
+    script = _SCRIPTS.match(word)
+    return (script and script.lastgroup) or "simple"

@@ -8,33 +8,32 @@ from itertools import chain, pairwise
 from typing import Final
 
 import msgspec
+import regex
 
 from projections.dates import DatePart, date_parts
-from projections.languages import FALLBACK, detect, languages_of, stem
+from projections.languages import FALLBACK, UNSPACED, detect, languages_of, stem
 
 #: A word of more bytes is not indexed: it is data.
 WORD_BYTES: Final = 512
 #: Of the characters beyond ASCII, `_searchable` leaves only those of words.
 _WORD: Final = re.compile(r"(?:[a-z0-9_]|[^\x00-\x7f])+")
-#: Chinese and Japanese, which are written without blanks.
-_UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
+#: A run of characters, as readers count them, of writing in which a word does not end at a blank.
+_RUN: Final = regex.compile(rf"(?:(?={UNSPACED})\X)+")
+_CHARACTER: Final = regex.compile(r"\X")
 
 
 class TextWords(msgspec.Struct, frozen=True):
     """The words of a text as they are indexed: how often each occurs, those of its speaker's name among them.
 
-    *day* is when it was said, *language* what its words were taken for.
+    *length* is the number of its words; the single characters of unspaced writing, under which it is found too, do
+    not count. *day* is when it was said, *language* what its words were taken for.
     """
 
     counts: dict[str, int]
     names: frozenset[str]
+    length: int
     day: date | None
     language: str
-
-    @property
-    def length(self) -> int:
-        """The number of its words."""
-        return sum(self.counts.values())
 
 
 class AskedWord(msgspec.Struct, frozen=True):
@@ -68,10 +67,15 @@ class _Characters(dict[int, int]):
 
 
 _CHARACTERS: Final = _Characters()
+#: What folding makes of the capital of Turkish i: it has a second dot then.
+_DOTTED_I: Final = "i\u0307"
 
 
 def words(text: str) -> list[str]:
-    """Return the words of *text* without case, in order; of unspaced writing, each pair of characters."""
+    """Return the words of *text* without case, in order.
+
+    Of a run of unspaced writing, these are each pair of characters that follow each other, or its only character.
+    """
     found: list[str] = _WORD.findall(_searchable(text))
     return found if text.isascii() else [part for word in found for part in _parts(word)]
 
@@ -82,7 +86,9 @@ def index_words(text: str, *, names: str = "", day: date | None = None, language
     own = (detect(found) or FALLBACK) if language == "auto" else language
     name_words = [stem(word, own) for word in _short(words(names))]
     counts = Counter([*(stem(word, own) for word in found), *name_words])
-    return TextWords(dict(counts), frozenset(name_words), day, own)
+    length = counts.total()
+    counts.update(_characters(f"{text}\n{names}"))
+    return TextWords(dict(counts), frozenset(name_words), length, day, own)
 
 
 def asked_words(text: str, *, language: str) -> AskedWords:
@@ -95,9 +101,19 @@ def asked_words(text: str, *, language: str) -> AskedWords:
 
 
 def _searchable(text: str) -> str:
+    """Return *text* without case and without differences of form, by the rules of Unicode (NFKC_Casefold)."""
     if text.isascii():
         return text.lower()
-    return unicodedata.normalize("NFC", text.casefold()).translate(_CHARACTERS)
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return folded.replace(_DOTTED_I, "i").translate(_CHARACTERS)
+
+
+def _characters(text: str) -> list[str]:
+    """Return the single characters of all runs of unspaced writing that have more than one, in order."""
+    if text.isascii():
+        return []
+    runs = (run.group() for run in _RUN.finditer(_searchable(text)))
+    return [sign for run in runs for signs in [_CHARACTER.findall(run)] if len(signs) > 1 for sign in signs]
 
 
 def _short(found: list[str]) -> list[str]:
@@ -106,13 +122,11 @@ def _short(found: list[str]) -> list[str]:
 
 
 def _parts(word: str) -> list[str]:
-    if word.isascii() or not _UNSPACED.search(word):
-        return [word]
-    parts = []
+    parts: list[str] = []
     at = 0
-    for run in _UNSPACED.finditer(word):
-        before, signs = word[at : run.start()], run.group()
+    for run in () if word.isascii() else _RUN.finditer(word):
+        before, signs = word[at : run.start()], _CHARACTER.findall(run.group())
         parts += [before] if before else []
-        parts += [first + second for first, second in pairwise(signs)] or [signs]
+        parts += [first + second for first, second in pairwise(signs)] or signs
         at = run.end()
     return parts + ([word[at:]] if at < len(word) else [])

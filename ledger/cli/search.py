@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Final
 
+import regex
 import typer
 from rich.text import Text
 
@@ -13,7 +14,7 @@ from ledger.cli.output import STYLES, one_line, safe
 from ledger.errors import InvalidInput
 from ledger.json_models.searching import HitsShape
 from ledger.search.finder import SearchResult
-from projections.languages import FALLBACK, stem
+from projections.languages import FALLBACK, UNSPACED, stem
 from projections.prompts import label
 from projections.word_index import Why
 
@@ -84,9 +85,10 @@ def explained(why: Why) -> tuple[str, ...]:
 def marked(text: str, asked: Sequence[str], width: int) -> Text:
     """Return a line of *text* around the longest of the words *asked*, their forms marked; safe for a terminal."""
     forms = {*asked, *(stem(word, FALLBACK) for word in asked)}
+    parts = "|".join(re.escape(word) for word in asked if regex.match(UNSPACED, word))  # of words, which have no end
 
     def found_in(line: str) -> list[re.Match[str]]:
-        each = ((match, match.group().casefold()) for match in re.finditer(r"\w+", line))
+        each = ((match, match.group().casefold()) for match in re.finditer(rf"{parts or '(?!)'}|\w+", line))
         return [match for match, word in each if word in forms or stem(word, FALLBACK) in forms]
 
     longest = max(found_in(text), key=lambda match: len(match.group()), default=None)

@@ -23,7 +23,7 @@ from projections.records import Record
 
 T = TypeVar("T")
 
-VERSION: Final = 3  # raise it when a row's meaning changes: a new build is then made beside the old one
+VERSION: Final = 4  # raise it when a row's meaning changes: a new build is then made beside the old one
 #: A shorter page without events about records is not recorded: reading it again costs less than a write.
 _QUIET: Final = 500
 

@@ -13,11 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Final
 
+import regex
+
 from ledger.ports import SummaryText
 from ledger.summarizers.overview import Overview, overview_of, parted
 from ledger.summarizers.sentences import Sentence, sentences_before, sentences_of
 from ledger.tokenizers import TOKENIZERS
 from projections.entries import Entry
+from projections.languages import UNSPACED
 from projections.prompts import SummaryRequest
 
 #: The tokens of a summary of which nothing says how long it should be.
@@ -34,9 +37,9 @@ _MARK: Final = 6
 #: After so many sentences that do not fit any more, the summary is full.
 _MISSES: Final = 20
 
-_CHARACTERS: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_UNSPACED: Final = re.compile(f"[{_CHARACTERS}]")
-_TERM: Final = re.compile(rf"[{_CHARACTERS}]+|(?:(?![{_CHARACTERS}])\w)+(?:[.,:/@'\u2019-](?![{_CHARACTERS}])\w+)*")
+_RUN: Final = regex.compile(rf"(?:(?={UNSPACED})\X)+")
+_CHARACTER: Final = regex.compile(r"\X")
+_TERM: Final = regex.compile(rf"{_RUN.pattern}|(?:(?!{UNSPACED})\w)+(?:[.,:/@'\u2019-](?!{UNSPACED})\w+)*")
 _QUESTION: Final = re.compile(r"[?\uff1f\u061f]\W*$")
 _WEIGHTS: Final = {
     1.1: "i i'm i've i'd i'll my me mine we we're our ich mein meine wir unser je j'ai mon ma mes nous notre yo mi mis "
@@ -96,10 +99,8 @@ def terms(text: str) -> list[str]:
     """Return the words of *text* as written; where writing has no blanks between words, pairs of characters."""
     found: list[str] = []
     for word in _TERM.findall(text):
-        if len(word) > 2 and _UNSPACED.match(word):
-            found += map("".join, pairwise(word))
-        else:
-            found.append(word)
+        signs = _CHARACTER.findall(word) if _RUN.match(word) else ()
+        found += [word] if len(signs) <= 2 else map("".join, pairwise(signs))
     return found
 
 
@@ -175,7 +176,7 @@ def _stress(sentence: Sentence, values: Iterable[str]) -> float:
 def _value(word: str, *, is_first: bool) -> float:
     if any(map(str.isdigit, word)):
         return _NUMBER
-    length = 1.0 if _UNSPACED.match(word) else min(1.0, len(word) / _LONG)
+    length = 1.0 if _RUN.match(word) else min(1.0, len(word) / _LONG)
     is_name = word != word.lower() and not (is_first and word[1:] == word[1:].lower())
     return length * _NAME if is_name and len(word) > 1 else length
 

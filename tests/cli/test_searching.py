@@ -15,6 +15,7 @@ from projections.words import words
         ("two dogs, one doghouse", "dog", ["dogs"]),
         ("nothing", "", []),
         ("a+b (c)", "+ ( [", []),
+        ("정원 펌프를 고쳐", "펌프", ["펌프"]),
     ],
 )
 def test_the_words_asked_for_are_marked(text: str, query: str, expected: list[str]) -> None:
