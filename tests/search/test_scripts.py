@@ -15,7 +15,7 @@ from projections.words import asked_words, index_words
 
 #: For each script: a sentence, nouns of it, and a noun of another sentence.
 SENTENCES = {
-    "chinese": ("请把花园北边的水泵修好，密码是苍鹭七号。", ("水泵", "花园", "水"), "火车"),
+    "chinese": ("请把花园北边的水泵修好。密码是苍鹭七号。", ("水泵", "花园", "水"), "火车"),
     "japanese": ("庭の北側のポンプを修理してください。合言葉はサギです。", ("ポンプ", "合言葉", "庭", "ﾎﾟﾝﾌﾟ"), "電車"),
     "korean": (
         "정원 북쪽의 펌프를 고쳐 주세요. 물이 새고 암호는 왜가리입니다.",
@@ -28,7 +28,7 @@ SENTENCES = {
     "burmese": ("ဥယျာဉ်မြောက်ဘက်ရှိရေစုပ်စက်ကိုပြင်ပေးပါ", ("ရေစုပ်စက်", "ရေ", "ဥယျာဉ်"), "ကြောင်"),
     "tibetan": ("ལྡུམ་རའི་ཆུའི་འཐེན་འཕྲུལ་བཟོས་རོགས།", ("ཆུ", "ལྡུམ་ར", "འཕྲུལ"), "ཁྱི"),
     "turkish": ("İSTANBUL'da bir bahçe", ("istanbul", "İstanbul", "bahçe"), "tren"),
-    "wide letters": ("ＰＵＭＰ of the garden", ("pump", "ｇａｒｄｅｎ"), "train"),
+    "wide letters": ("\uff30\uff35\uff2d\uff30 of the garden", ("pump", "\uff47arden"), "train"),
 }
 
 
