@@ -1,18 +1,16 @@
 """Codex rollouts (JSONL): items of the Responses API, compactions, and events around them. Source: adapters IN-5."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import sha256
 from itertools import chain
 from typing import Final
 
-from ledger.canonical import canonical_json
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
 from ledger.importers.base import (
-    IMPORTED,
     ConversationReader,
     Importer,
     conversation,
+    entry_id_of,
     moment,
     shaped,
     with_leftovers,
@@ -111,9 +109,7 @@ class _Window:
         """Return the *entries* of a line with ids that follow from it."""
         named = []
         for part, entry in enumerate(entries):
-            place = canonical_json([self._title, line, part])
-            digest = sha256(place + canonical_json({**entry, "created_at": None})).hexdigest()
-            entry_id = f"{IMPORTED}{digest[:28]}"
+            entry_id = entry_id_of(self._title, [line, part], entry)
             named.append({**entry, "entry_id": entry_id})
             if not (entry.get("metadata") or {}).get(HIDDEN):
                 text = str(entry.get("content") or "")

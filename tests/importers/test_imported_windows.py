@@ -233,3 +233,51 @@ async def test_turns_that_codex_rolled_back_leave_the_window__IN_5() -> None:
     window, done = await shown(rollout(*BEFORE, *AFTER, back, *said(item("user", "Oil it."))))
     assert [text for _, text in window][-2:] == ["Repaired.", "Oil it."]
     assert [note.kind for note in done.notes] == ["rewind"]
+
+
+def event(number: int, **more: Any) -> dict[str, Any]:
+    said = {"action": "message", "source": "user" if number % 2 else "agent", "args": {"content": f"message {number}"}}
+    return {"id": number, "timestamp": "2026-05-01T10:00:00", **(more or said)}
+
+
+@pytest.mark.parametrize(
+    "forgotten",
+    [{"forgotten_event_ids": [2, 3]}, {"forgotten_events_start_id": 2, "forgotten_events_end_id": 3}],
+    ids=["list", "range"],
+)
+@pytest.mark.parametrize("text", ["a summary", None])
+@pytest.mark.parametrize("growing", [False, True])
+async def test_events_that_openhands_condensed_leave_the_window__IN_16(
+    forgotten: Any, text: str | None, growing: bool
+) -> None:
+    condensed = event(
+        5, action="condensation", source="agent", args={**forgotten, "summary": text, "summary_offset": 1}
+    )
+    lines = [*(event(number) for number in range(1, 5)), condensed, event(7)]
+    window, _ = await shown(lines, growing=growing)
+    assert [said for _, said in window] == ["message 1", *([text] if text else []), "message 4", "message 7"]
+
+
+def gemini(number: int, text: str) -> dict[str, Any]:
+    kind = "user" if number % 2 else "gemini"
+    return {"id": f"m{number}", "timestamp": "2026-05-01T10:00:00Z", "type": kind, "content": text}
+
+
+@pytest.mark.parametrize("growing", [False, True])
+@pytest.mark.parametrize(
+    "history",
+    [
+        [gemini(9, "compressed"), gemini(3, "message 3")],
+        [gemini(1, "message 1"), gemini(2, "masked"), gemini(3, "message 3")],
+        [gemini(1, "message 1")],
+        [gemini(1, "message 1"), gemini(2, "message 2"), gemini(3, "message 3"), gemini(9, "more")],
+        [],
+    ],
+    ids=["compressed", "masked", "shorter", "longer", "empty"],
+)
+async def test_a_history_that_gemini_rewrote_is_the_window__IN_16(history: Any, growing: bool) -> None:
+    first = {"sessionId": SESSION, "projectHash": "p", "startTime": "2026-05-01T10:00:00Z"}
+    said = [gemini(number, f"message {number}") for number in range(1, 4)]
+    lines = [first, *said, {"$set": {"messages": history}}, gemini(11, "Next.")]
+    window, _ = await shown(lines, growing=growing)
+    assert [text for _, text in window] == [*(each["content"] for each in history), "Next."]
