@@ -10,7 +10,16 @@ import typer
 
 from ledger.cli.app import Options, app, command, options, run
 from ledger.cli.arguments import UserOption, opened
-from ledger.cli.import_report import placed, show_end, show_folders, show_imported, show_next, tell_more
+from ledger.cli.import_report import (
+    placed,
+    plain_notes,
+    show_end,
+    show_folders,
+    show_imported,
+    show_next,
+    show_notes,
+    tell_more,
+)
 from ledger.cli.source import finished_lines, lines, spooled
 from ledger.cli.transcript_folder import FolderImport
 from ledger.errors import InvalidInput, LedgerError
@@ -61,10 +70,12 @@ def import_(
     names = [name for imported in done for name in imported.session_ids]
     counts = {name: sum(getattr(imported, name) for imported in done) for name in ("sessions", "entries", "skipped")}
     lines = sum((Counter(imported.other_lines) for imported in done), Counter[str]())
-    value = {**counts, "session_ids": names, "other_lines": dict(lines.most_common())}
+    notes = [note for imported in done for note in imported.notes]
+    value = {**counts, "session_ids": names, "other_lines": dict(lines.most_common()), "notes": plain_notes(notes)}
 
     def show() -> None:
         show_imported(opts.output, counts, lines, names)
+        show_notes(opts.output, notes)
         show_next(opts, done, user)
 
     opts.output.result(value, show)

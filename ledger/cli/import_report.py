@@ -3,14 +3,17 @@
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
 
 from ledger.cli.app import Options
 from ledger.cli.output import Output, counted, safe
 from ledger.cli.source import in_file
 from ledger.cli.transcript_folder import FolderImport
 from ledger.errors import ImportRefused, InvalidInput, LedgerError, SessionExists
-from ledger.transfer.importing import Imported
+from ledger.transfer.importing import Imported, ImportNote
 
 
 def show_end(output: Output, folders: FolderImport) -> None:
@@ -26,10 +29,12 @@ def show_folders(opts: Options, folders: FolderImport, user: str | None) -> None
     output = opts.output
     counts, lines, names = folders.totals()
     failed = _failures(folders.failed)
+    notes = [note for imported in folders.imported for note in imported.notes]
     value = {
         **{name: counts[name] for name in ("sessions", "entries", "skipped")},
         "session_ids": names,
         "other_lines": dict(lines.most_common()),
+        "notes": plain_notes(notes),
         "files": folders.files,
         "no_transcripts": sorted(folders.others),
         "failed": [{"file": path, "message": message} for path, message in failed.items()],
@@ -38,6 +43,7 @@ def show_folders(opts: Options, folders: FolderImport, user: str | None) -> None
     def show() -> None:
         output.say(f"{counted(folders.files, 'file')} read")
         show_imported(output, counts, lines, names)
+        show_notes(output, notes)
         if folders.others:
             output.say(
                 f"without a transcript: {', '.join(sorted(folders.others)[:5])}{_more(len(folders.others))}", "dim"
@@ -82,6 +88,19 @@ def show_imported(output: Output, counts: Mapping[str, int], lines: Counter[str]
         output.say(f"{lines.total():,} of them are lines that no window shows: {types}", "dim")
     if names:
         output.say("  ".join(names[:5]) + _more(len(names)), "dim")
+
+
+def plain_notes(notes: Iterable[ImportNote]) -> list[dict[str, Any]]:
+    """Return *notes* as JSON."""
+    return [msgspec.to_builtins(note) for note in notes]
+
+
+def show_notes(output: Output, notes: Sequence[ImportNote]) -> None:
+    """Say where the window of a session may be another than its agent had, and where the agent went back."""
+    for note in notes[:5]:
+        output.say(safe(f"{note.session_id}, line {note.line}: {note.text}"), "yellow")
+    if len(notes) > 5:
+        output.say(f"… and {len(notes) - 5:,} more notes, all with --json", "yellow")
 
 
 def show_next(opts: Options, done: Sequence[Imported], user: str | None) -> None:

@@ -225,6 +225,12 @@ def _named(session: str, number: int, part: int, draft: EntryDraft) -> EntryDraf
     return msgspec.structs.replace(draft, entry_id=f"{IMPORTED}{sha256(place + content).hexdigest()[:28]}")
 
 
+def entry_id_of(title: str, place: list[int], entry: JsonObject) -> str:
+    """Return an id for a raw *entry* that its importer refers to later; *place* is where it is in *title*."""
+    named = canonical_json([title, *place]) + canonical_json({**entry, "created_at": None})
+    return f"{IMPORTED}{sha256(named).hexdigest()[:28]}"
+
+
 def is_imported(entry_id: str) -> bool:
     """Tell whether *entry_id* was made by an import."""
     return entry_id.startswith(IMPORTED)

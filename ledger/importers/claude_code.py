@@ -15,9 +15,9 @@ import msgspec
 
 from ledger.events import JsonObject
 from ledger.importers.base import ConversationReader, Importer, session_name, shaped, steps, text_of
-from ledger.importers.parts.claude_lines import entries_of, is_prompt, is_summary, message_id_of
+from ledger.importers.parts.claude_lines import entries_of, is_prompt, is_summary, kept_by, message_id_of
 from ledger.importers.parts.documents import Document
-from ledger.importers.parts.steps import Rewound, Summarized, WindowChange
+from ledger.importers.parts.steps import REWIND, UNKNOWN, Rewound, Summarized, WindowChange, noted
 
 FORMAT: Final = "claude-code"
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -92,14 +92,19 @@ class _Agents:
 
 
 class _Path:
-    """Follows the lines of one agent along the branch of the newest prompt."""
+    """Follows the lines of one agent along the branch of the newest prompt.
+
+    A place is where a line stands in what the agent sent: lines that a compaction kept stand after it.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._place: dict[str, int] = {}  # uuid -> number of the line
-        self._entries: list[tuple[int, str]] = []  # line and id of each entry since the last compaction or rewind
-        self._prompts: list[int] = []  # their lines
+        self._now = 0
+        self._place: dict[str, int] = {}  # by uuid
+        self._entries: list[tuple[int, str, str]] = []  # place, uuid and id of each entry of the branch
+        self._prompts: list[tuple[int, str]] = []  # their places and uuids
         self._branches = 0
+        self._compaction: Any = None  # the metadata of one whose summary has not come yet
 
     def read(self, found: Iterator[Document]) -> Iterator[Raw]:
         """Yield the entries of each message, and the changes before them; lines of one answer are one message."""
@@ -120,35 +125,73 @@ class _Path:
             yield at, answer
 
     def _take(self, document: Document, tools: dict[str, str]) -> tuple[WindowChange | None, list[JsonObject]]:
-        line, value = document.line, document.value
-        uuid = value.get("uuid")
-        repeated = isinstance(uuid, str) and uuid in self._place
-        change = None if repeated else self._change(line, value)
+        value, uuid = document.value, _field(document.value, "uuid") or ""
+        repeated = uuid in self._place
         entries = entries_of(value, tools, repeated=repeated)
-        if not repeated:
-            if isinstance(uuid, str):
-                self._place[uuid] = line
-            self._entries += [(line, entry["entry_id"]) for entry in entries if entry["entry_id"]]
+        if repeated:
+            return None, entries
+        self._now += 1
+        change, note = self._change(value, uuid)
+        if note is not None:
+            entries[0] = noted(entries[0], *note, document.line)
+        if uuid:
+            self._place[uuid] = self._now
+        self._entries += [(self._now, uuid, entry["entry_id"]) for entry in entries if entry["entry_id"]]
         return change, entries
 
-    def _change(self, line: int, value: JsonObject) -> WindowChange | None:
+    def _change(self, value: JsonObject, uuid: str) -> tuple[WindowChange | None, tuple[str, str] | None]:
         if is_summary(value):
-            text = text_of(value["message"].get("content"))[0]
-            self._entries.clear()
-            self._prompts.clear()
-            return Summarized(f"summary-{value.get('uuid')}"[:100], text) if text.strip() else None
+            return self._compact(value, uuid)
+        if value.get("subtype") == "compact_boundary":
+            self._compaction = value.get("compactMetadata") or {}
+        if value.get("subtype") == "microcompact_boundary":
+            return None, (UNKNOWN, "the agent cleared results of tools, which the window still shows")
         if not is_prompt(value):
-            return None
+            return None, None
+        note = None
+        if self._compaction is not None:
+            note = (UNKNOWN, "a compaction before this prompt has no summary; all messages are still shown")
+            self._compaction = None
         parent = value.get("parentUuid")
-        back_to = 0 if parent is None else self._place.get(parent, line)
-        if not any(prompt > back_to for prompt in self._prompts):
-            self._prompts.append(line)
-            return None
-        removed = tuple(entry_id for at, entry_id in self._entries if at > back_to)
-        self._entries = [(at, entry_id) for at, entry_id in self._entries if at <= back_to]
-        self._prompts = [*(prompt for prompt in self._prompts if prompt <= back_to), line]
+        back_to = self._place.get(parent, self._now) if isinstance(parent, str) else self._now
+        if back_to == self._now and self._entries and note is None:
+            what = "no parent" if parent is None else "a parent that the file does not have"
+            note = (UNKNOWN, f"this prompt has {what}: it may begin anew; all messages before it are still shown")
+        rewound = any(place > back_to for place, _ in self._prompts)
+        removed = tuple(entry_id for place, _, entry_id in self._entries if place > back_to) if rewound else ()
+        if rewound:
+            self._entries = [each for each in self._entries if each[0] <= back_to]
+            self._prompts = [each for each in self._prompts if each[0] <= back_to]
+        self._prompts.append((self._now, uuid))
+        if not rewound:
+            return None, note
         self._branches += 1
-        return Rewound(removed, f"{self._name}~{self._branches}")
+        branch = f"{self._name}~{self._branches}"
+        said = f"this prompt follows an earlier line; what came after that is in the session {branch}"
+        return Rewound(removed, branch), (REWIND, said)
+
+    def _compact(self, value: JsonObject, uuid: str) -> tuple[WindowChange | None, tuple[str, str] | None]:
+        """Return the summary of a compaction, which may keep messages word for word."""
+        text = text_of(value["message"].get("content"))[0]
+        order = {place: name for name, place in self._place.items()} if self._compaction else {}
+        names, is_last, is_whole = kept_by(self._compaction or {}, uuid, [order[place] for place in sorted(order)])
+        self._compaction = None
+        note = None
+        if not is_whole or any(name not in self._place for name in names):
+            note = (UNKNOWN, "the compaction kept messages that the file does not have")
+        if not text.strip():
+            return None, (UNKNOWN, "the summary of the compaction is empty; all messages are still shown")
+        entries, prompts = list[tuple[int, str, str]](), list[tuple[int, str]]()
+        for name in names:
+            if name in self._place:
+                self._now += 1
+                self._place[name] = self._now
+                entries += [(self._now, name, entry_id) for _, owner, entry_id in self._entries if owner == name]
+                prompts += [(self._now, name) for _, owner in self._prompts if owner == name]
+        self._entries, self._prompts = entries, prompts
+        self._now += 1
+        kept = frozenset(entry_id for _, _, entry_id in entries)
+        return Summarized(f"summary-{value.get('uuid')}"[:100], text, kept, "last" if is_last else "first"), note
 
 
 def _agent(value: Any, roots: dict[str, str]) -> str | None:

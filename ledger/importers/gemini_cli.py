@@ -9,7 +9,7 @@ from ledger.errors import ImportRefused
 from ledger.events import JsonObject
 from ledger.importers.base import EMPTY, ConversationReader, Importer, conversation, moment, shaped, with_leftovers
 from ledger.importers.parts.documents import Document
-from ledger.importers.parts.steps import Rewound, WindowChange, hidden
+from ledger.importers.parts.steps import UNKNOWN, Rewound, WindowChange, hidden, noted
 from ledger.names import is_entry_id
 
 FORMAT: Final = "gemini-cli"
@@ -50,7 +50,8 @@ class _Chat:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._parts: dict[str, set[str]] = {}  # message id -> the names of its recorded parts
+        self._parts: dict[str, dict[str, bytes]] = {}  # message id -> what its recorded parts show, by name
+        self._rewritten = 0
         self._entries: list[tuple[str, str]] = []  # id of the message and of each entry, since the last rewind
 
     def read(self, records: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, list[JsonObject] | WindowChange]]:
@@ -60,11 +61,34 @@ class _Chat:
                 if not isinstance(record, dict):
                     raise ImportRefused("bad_shape", "a record must be an object", line=line)
                 change = self._rewound(record["$rewindTo"]) if isinstance(record.get("$rewindTo"), str) else None
-                entries = self._entries_of(record)
+                history = record["$set"].get("messages") if isinstance(record.get("$set"), dict) else None
+                if isinstance(history, list):
+                    change, history = self._replaced(history)
+                entries = self._entries_of(record, line)
             if change is not None:
                 yield line, change
             if entries:
                 yield line, entries
+            for message in history or ():
+                with shaped(f"{self._name}, line {line}", line=line):
+                    entries = self._entries_of(message, line)
+                yield line, entries
+
+    def _replaced(self, history: list[JsonObject]) -> tuple[Rewound | None, list[JsonObject]]:
+        """Return the removal of what a new *history* has no more, or has otherwise, and the messages to add."""
+        owners = list(dict.fromkeys(owner for owner, _ in self._entries))
+        same = 0
+        for owner, message in zip(owners, history, strict=False):
+            if owner != message.get("id") or self._parts[owner] != _shown_parts(message):
+                break
+            same += 1
+        gone = set(owners[same:])
+        removed = tuple(entry_id for owner, entry_id in self._entries if owner in gone)
+        self._entries = [each for each in self._entries if each[0] not in gone]
+        self._rewritten += 1
+        for message in history[same:]:
+            self._parts.pop(str(message.get("id")), None)  # it is added again, as it is now
+        return Rewound(removed) if removed else None, history[same:]
 
     def _rewound(self, message_id: str) -> Rewound | None:
         """Return the removal of a message and all after it; of all messages if there is none of this id."""
@@ -73,21 +97,26 @@ class _Chat:
         self._entries = self._entries[:place]
         return Rewound(removed) if removed else None
 
-    def _entries_of(self, record: JsonObject) -> list[JsonObject]:
+    def _entries_of(self, record: JsonObject, line: int) -> list[JsonObject]:
         message_id, kind = record.get("id"), record.get("type")
         if not isinstance(message_id, str) or not isinstance(kind, str):
             line_type = next((key for key in record if key.startswith("$")), "record")
             return [hidden(_kept(record, line_type), line_type)]
         named = is_entry_id(f"{message_id}.0") and len(message_id) < 64
         again = message_id in self._parts
-        known = self._parts.setdefault(message_id, set())
+        known = self._parts.setdefault(message_id, {})
         entries: list[JsonObject] = []
+        times = f":{self._rewritten}" if self._rewritten else ""
+        is_other = False
         for part, entry in _parts(record, kind):
+            is_other = is_other or (part in known and known[part] != _shown(entry))
             if part not in known:
-                known.add(part)
-                entries.append({**entry, "entry_id": f"{message_id}.{part}" if named else None})
+                known[part] = _shown(entry)
+                entries.append({**entry, "entry_id": f"{message_id}.{part}{times}" if named else None})
         if again:  # what it says otherwise than before is in the record itself
-            entries.append(hidden(_kept(record, "updated message"), "updated message"))
+            entry = hidden(_kept(record, "updated message"), "updated message")
+            what = "a message was recorded again with other content; the first is still shown"
+            entries.append(noted(entry, UNKNOWN, what, line) if is_other else entry)
         else:
             entries[0] = with_leftovers(
                 entries[0],
@@ -103,6 +132,14 @@ class _Chat:
             if entry.get("entry_id"):
                 self._entries.append((message_id, entry["entry_id"]))
         return entries
+
+
+def _shown(entry: JsonObject) -> bytes:
+    return canonical_json([entry.get("content"), entry.get("arguments")])
+
+
+def _shown_parts(record: JsonObject) -> dict[str, bytes]:
+    return {part: _shown(entry) for part, entry in _parts(record, str(record.get("type")))}
 
 
 def _parts(record: JsonObject, kind: str) -> Iterator[tuple[str, JsonObject]]:

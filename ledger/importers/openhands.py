@@ -1,4 +1,7 @@
-"""OpenHands event streams: JSONL of runs with a ``history``, or JSONL of events."""
+"""OpenHands event streams: JSONL of runs with a ``history``, or JSONL of events.
+
+A condensation takes events out of what the model gets, and its summary stands where the oldest of them was.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, repeat
@@ -11,15 +14,18 @@ from ledger.importers.base import (
     ConversationReader,
     Importer,
     conversation,
+    entry_id_of,
     moment,
     shaped,
     text_of,
     with_leftovers,
 )
 from ledger.importers.parts.documents import Document
+from ledger.importers.parts.steps import UNKNOWN, Rewound, Summarized, WindowChange, hidden, noted
 
 FORMAT: Final = "openhands"
 _KNOWN: Final = {"id", "timestamp", "source", "cause"}
+_CONDENSING: Final = {"condensation", "condensation_request"}
 _SPEAKING: Final = {"message", "finish", "reject", "system"}
 
 
@@ -46,14 +52,21 @@ def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
         yield conversation(FORMAT, session_id, _messages(of_run, session_id), about=about)
 
 
-def _messages(events: Iterable[tuple[int, Any]], session_id: str) -> Iterator[tuple[int, list[JsonObject]]]:
+def _messages(
+    events: Iterable[tuple[int, Any]], session_id: str
+) -> Iterator[tuple[int, list[JsonObject] | WindowChange]]:
+    active: dict[str, Any] = {}  # entry id -> event id
     calls: dict[Any, tuple[str, str]] = {}  # event id -> call id and tool of the action
     for number, (line, event) in enumerate(events):
         where = f"{session_id}, event {number}"
         if not _is_event(event):
             raise ImportRefused("bad_shape", f"{where} must be an action or an observation", line=line)
+        change: WindowChange | None = None
         with shaped(where, line=line):
-            entries = _action_entries(event, calls) if event.get("action") else [_observation_entry(event, calls)]
+            if event.get("action") in _CONDENSING:
+                change, entries = _condensed(event, active, session_id, line)
+            else:
+                entries = _action_entries(event, calls) if event.get("action") else [_observation_entry(event, calls)]
         for entry in entries:
             entry["created_at"] = moment(event.get("timestamp"))
         entries[-1] = with_leftovers(
@@ -65,7 +78,41 @@ def _messages(events: Iterable[tuple[int, Any]], session_id: str) -> Iterator[tu
             cause=event.get("cause"),
             source_of_event=event.get("source"),
         )
+        for part, entry in enumerate(entries):
+            entry["entry_id"] = entry_id_of(session_id, [number, part], entry)
+            if event.get("action") not in _CONDENSING:
+                active[entry["entry_id"]] = event.get("id")
+        if change is not None:
+            yield line, change
         yield line, entries
+
+
+def _condensed(
+    event: JsonObject, active: dict[str, Any], session_id: str, line: int
+) -> tuple[WindowChange | None, list[JsonObject]]:
+    """Return what a condensation takes out of *active*, and the hidden entry of its event."""
+    arguments, kind = event.get("args") or {}, event["action"]
+    entry = hidden({"kind": "context", "content": f"[{kind}]"}, kind)
+    if kind != "condensation":
+        return None, [entry]
+    named, first, last = (
+        arguments.get(f"forgotten_{name}") for name in ("event_ids", "events_start_id", "events_end_id")
+    )
+    forgotten = set(named or ())
+    if isinstance(first, int) and isinstance(last, int):
+        forgotten |= {each for each in active.values() if isinstance(each, int) and first <= each <= last}
+    elif not forgotten:
+        entry = noted(
+            entry, UNKNOWN, "a condensation does not say which events it took away; all are still shown", line
+        )
+    gone = tuple(entry_id for entry_id, event_id in active.items() if event_id in forgotten)
+    for entry_id in gone:
+        del active[entry_id]
+    text = arguments.get("summary")
+    if isinstance(text, str) and text.strip():
+        summary = f"summary-{session_id}-{event.get('id')}"[-100:].lstrip("-")
+        return Summarized(summary, text, frozenset(active), "covered"), [entry]
+    return Rewound(gone) if gone else None, [entry]
 
 
 def _action_entries(event: JsonObject, calls: dict[Any, tuple[str, str]]) -> list[JsonObject]:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Self
 
-from ledger.events import CompactionCompleted, EntryAdded, EntryRemoved
+from ledger.events import CompactionCompleted, ContextSet, EntryAdded, EntryRemoved
 from ledger.importers.parts.steps import Rewound, Summarized
 from ledger.ports import Count
 from ledger.session.commands import IMPORTED
@@ -64,11 +64,21 @@ class ImportedWindow:
             if removed is not None:
                 yield removed
 
-    def summarize(self, step: Summarized, write_id: str, compaction_id: str, counted: Count) -> CompactionCompleted:
-        """Return the event by which a summary takes the place of all entries but the pinned ones, and of summaries."""
-        covered = {entry_id: place for entry_id, place in self._active.items() if entry_id not in self._pinned}
-        versions = ranges.ranges_of(sorted(version for version, _ in covered.values()))
-        places = [first for first, _ in versions[:1]] + [first for _, first in self._summaries]
+    def summarize(
+        self, step: Summarized, write_id: str, compaction_id: str, counted: Count, version: int
+    ) -> CompactionCompleted:
+        """Return the event, at *version*, by which a summary takes the place of summaries and entries.
+
+        The pinned entries stay, and those that the step keeps.
+        """
+        spoken = {entry_id: place for entry_id, place in self._active.items() if entry_id not in self._pinned}
+        covered = {entry_id: place for entry_id, place in spoken.items() if entry_id not in step.kept}
+        versions = ranges.ranges_of(sorted(at for at, _ in covered.values()))
+        if step.place == "last":
+            places = [version]
+        else:
+            before = spoken if step.place == "first" else covered
+            places = [at for at, _ in before.values()] + [first for _, first in self._summaries]
         event = CompactionCompleted(
             write_id=write_id,
             compaction_id=compaction_id,
@@ -86,6 +96,23 @@ class ImportedWindow:
             method="imported",
             first_version=min(places, default=0),
         )
-        self._active = {entry_id: self._active[entry_id] for entry_id in self._pinned}
+        self._active = {entry_id: place for entry_id, place in self._active.items() if entry_id not in covered}
         self._summaries = [(step.summary_id, event.first_version)]
         return event
+
+    def empty(self, write_id: str, compaction_id: str) -> Iterator[CompactionCompleted | ContextSet]:
+        """Yield the events by which every entry and summary leaves the window."""
+        if self._summaries:
+            yield ContextSet(write_id=write_id, folds=tuple(summary_id for summary_id, _ in self._summaries))
+        if self._active:
+            yield CompactionCompleted(
+                write_id=write_id,
+                compaction_id=compaction_id,
+                key=IMPORTED,
+                strategy=IMPORTED,
+                effect="erase",
+                covered=ranges.ranges_of(sorted(version for version, _ in self._active.values())),
+                tokens_before=sum(tokens for _, tokens in self._active.values()),
+                method="imported",
+            )
+        self._active, self._pinned, self._summaries = {}, set(), []

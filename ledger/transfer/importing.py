@@ -22,11 +22,25 @@ REQUEST_EVENTS: Final = 500
 Lines = Callable[[], Iterable[bytes]]
 
 
+class ImportNote(msgspec.Struct, frozen=True, kw_only=True):
+    """What an import has to say of the window of *session_id* from *line* of the file on.
+
+    *kind* is ``rewind``: the agent went on from an earlier point; or ``window_not_known``: the log does not say what
+    the agent sent. The entry of the line has the same in its metadata, under ``import_note``.
+    """
+
+    session_id: str
+    line: int
+    kind: str
+    text: str
+
+
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
     """The result of an import: sessions in the file, entries added, and entries skipped as already stored.
 
     *other_lines* counts the added entries that are lines of other types than messages: they are recorded, and no
-    window shows them. *users* has the user of each session of an export file that has one, by session.
+    window shows them. *users* has the user of each session of an export file that has one, by session. *notes* say
+    where a window may be another than the agent had.
     """
 
     sessions: int
@@ -35,6 +49,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     session_ids: tuple[str, ...] = ()
     other_lines: Mapping[str, int] = msgspec.field(default_factory=dict)
     users: Mapping[str, str] = msgspec.field(default_factory=dict)
+    notes: tuple[ImportNote, ...] = ()
 
 
 class Rereadable:

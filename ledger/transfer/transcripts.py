@@ -1,6 +1,5 @@
 """Import transcripts: a whole file in one transaction, each entry once."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Final, TypeAlias
@@ -18,6 +17,7 @@ from ledger.importers.parts.steps import (
     Attached,
     Batch,
     ConversationStep,
+    Replaced,
     Rewound,
     Summarized,
     WindowChange,
@@ -35,8 +35,9 @@ from ledger.session.state import SessionState
 from ledger.states.loading import States
 from ledger.tokenizers import TOKENIZERS, entry_event
 from ledger.transfer.imported_window import ImportedWindow
-from ledger.transfer.importing import REQUEST_EVENTS, Imported, Rereadable
+from ledger.transfer.importing import REQUEST_EVENTS, Imported, ImportNote, Rereadable
 from ledger.transfer.reader import FILE_CHANGED
+from ledger.transfer.tally import Tally, read_notes
 from projections.config import MemoryConfig
 
 _ATTEMPTS: Final = 5
@@ -47,8 +48,8 @@ _AnyConversation: TypeAlias = Conversation | ConversationReader
 class _Target(msgspec.Struct, frozen=True):
     """The session that a conversation becomes: where it goes on, and what of it is stored already.
 
-    *known* has the ids of stored entries; *forks* those of the conversation, if anything of it is stored; *window* is
-    that of a session that goes on.
+    *known* has the ids of stored entries, *forks* and *notes* those of the conversation, if anything of it is stored;
+    *window* is that of a session that goes on.
     """
 
     stream: Stream
@@ -59,6 +60,7 @@ class _Target(msgspec.Struct, frozen=True):
     forks: tuple[str, ...] = ()
     complete: bool = False
     window: ImportedWindow | None = None
+    notes: tuple[ImportNote, ...] = ()
 
 
 class TranscriptImport:
@@ -92,7 +94,7 @@ class TranscriptImport:
 
         async def attempt(number: int) -> Imported:
             targets = [await self._target(conversation, config, user_id) for conversation in conversations]
-            tally = _Tally()
+            tally = Tally()
 
             def requests() -> Iterator[AppendRequest]:
                 tally.clear()  # a transaction that is repeated begins anew
@@ -116,6 +118,7 @@ class TranscriptImport:
                 skipped=sum(len(target.known) for target in targets),
                 session_ids=tuple(names),
                 other_lines=dict(tally.other_lines.most_common()),
+                notes=tuple(chain(*(target.notes for target in targets), tally.notes)),
             )
 
         busy = "other writers kept changing the sessions of this file; try again"
@@ -141,7 +144,9 @@ class TranscriptImport:
             return _Target(stream, state, own, tuple(opening))
         known: set[str] = set()
         forks: list[str] = []
-        ids = (draft.entry_id or "" for batch in batches_of(_noting(forks, found.steps)) for draft in batch)
+        notes: list[ImportNote] = []
+        drafts = (draft for batch in batches_of(_noting(forks, found.steps)) for draft in batch)
+        ids = (draft.entry_id or "" for draft in read_notes(notes, stream.session_id, drafts))
         complete = True
         while page := list(islice(ids, REQUEST_EVENTS)):
             stored = await self._store.events.find_items(stream, page)
@@ -154,34 +159,22 @@ class TranscriptImport:
         if window is not None and (not known or any(is_imported(each) and each not in known for each in window.active)):
             raise SessionExists(found.session_id)  # it has entries of another file
         window = None if opening else window
-        return _Target(stream, state, own, tuple(opening), frozenset(known), tuple(forks), complete, window)
-
-
-class _Tally:
-    """What a transaction writes: entries by session, lines that are no messages by type, and forks."""
-
-    def __init__(self) -> None:
-        self.entries: Counter[str] = Counter()
-        self.other_lines: Counter[str] = Counter()
-        self.forks: list[str] = []
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self.entries.clear()
-        self.other_lines.clear()
-        self.forks.clear()
+        return _Target(
+            stream, state, own, tuple(opening), frozenset(known), tuple(forks), complete, window, tuple(notes)
+        )
 
 
 class _ConversationWrite:
     """The appends of one conversation to its session."""
 
-    def __init__(self, clock: Clock, actor: str, target: _Target, tally: _Tally) -> None:
+    def __init__(self, clock: Clock, actor: str, target: _Target, tally: Tally) -> None:
         self._clock = clock
         self._actor = actor
         self._target = target
         self._tally = tally
         self._window = target.window.copy() if target.window else ImportedWindow()
         self._attached: set[str] = set()
+        self._version = target.state.version + len(target.opening)
 
     def requests(self, found: _AnyConversation) -> Iterator[AppendRequest]:
         """Yield the appends, a few hundred events each; a fork after what it shares with the session."""
@@ -215,7 +208,6 @@ class _ConversationWrite:
     def _events(self, found: _AnyConversation) -> Iterator[Event | Stream]:
         """Yield the new events, and the stream of each fork where it begins."""
         changes: list[WindowChange | Attached] = []
-        version = self._target.state.version + len(self._target.opening)
         for step in found.steps:
             if not isinstance(step, tuple):
                 changes.append(step)
@@ -224,9 +216,9 @@ class _ConversationWrite:
             if new:
                 write_id = self._clock.ulid()
                 for event in chain(self._changed(changes, write_id), self._added(new, write_id)):
-                    version += not isinstance(event, Stream)
+                    self._version += not isinstance(event, Stream)
                     if isinstance(event, EntryAdded):
-                        self._window.add(event, version)
+                        self._window.add(event, self._version)
                     yield event
             changes.clear()  # with the batch that is stored already
 
@@ -239,7 +231,9 @@ class _ConversationWrite:
                     self._attached |= contents.keys()
                 case Summarized(text=text):
                     counted = TOKENIZERS[self._target.config.tokenizer].count_text(text)
-                    yield self._window.summarize(change, write_id, self._clock.ulid(), counted)
+                    yield self._window.summarize(change, write_id, self._clock.ulid(), counted, self._version + 1)
+                case Replaced():
+                    yield from self._window.empty(write_id, self._clock.ulid())
                 case Rewound(branch=branch):
                     if branch:
                         stream = self._target.stream
@@ -249,7 +243,8 @@ class _ConversationWrite:
 
     def _added(self, new: Batch, write_id: str) -> Iterator[Event]:
         """Yield the entries of a batch, then the removals of those that the window does not show."""
-        for draft in new:
+        session, is_new = self._target.stream.session_id, not self._target.state.version
+        for draft in read_notes(self._tally.notes, session, new) if is_new else new:
             entry_id = draft.entry_id or ""
             self._tally.entries[self._target.stream.session_id] += 1
             if (line_type := line_type_of(draft)) is not None:

@@ -349,7 +349,8 @@ def test_export_and_import(trip: Cli, tmp_path: Path) -> None:
     other = trip.elsewhere(f"{trip.namespace}-copy")
     done = other.json("import", "trip.jsonl")
     check_keys("import FILE…", done)
-    assert done == {"sessions": 1, "entries": 6, "skipped": 0, "session_ids": ["trip"], "other_lines": {}}
+    counts = {"sessions": 1, "entries": 6, "skipped": 0}
+    assert done == {**counts, "session_ids": ["trip"], "other_lines": {}, "notes": []}
     assert other("import", "trip.jsonl").lines[0] == "0 entries of 1 session recorded; 6 were there already"
     assert other.json("import", "trip.jsonl", "--session", "again", "--user", "tom")["entries"] == 6
     assert other.json("import", "-", input=everything)["entries"] == 1
@@ -373,6 +374,7 @@ def test_import_of_several_files(cli: Cli, file: File) -> None:
         "skipped": 0,
         "session_ids": ["one", "two"],
         "other_lines": {},
+        "notes": [],
     }
     assert cli("import", item, two).lines[0] == "0 entries of 2 sessions recorded; 3 were there already"
 

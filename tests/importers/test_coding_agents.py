@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ledger.importers import Conversation, TranscriptFile, documents, read
-from ledger.importers.parts.steps import Rewound, Summarized, batches_of, is_hidden, line_type_of
+from ledger.importers.parts.steps import Replaced, Rewound, batches_of, is_hidden, line_type_of
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from projections.summaries import Summary
@@ -259,13 +259,13 @@ def test_codex_items_calls_and_what_is_around_them__IN_5() -> None:
     assert by_type["session_meta"].data["payload"]["cli_version"] == "0.80.0"
 
 
-def test_a_codex_compaction_is_a_summary_with_its_history_in_data__IN_5() -> None:
+def test_a_codex_compaction_is_followed_by_its_history__IN_5() -> None:
+    """It was a summary before: the model gets the items, and not the message."""
     (found,) = sample("codex_compacted.jsonl")
-    place = next(at for at, step in enumerate(found.steps) if isinstance(step, Summarized))
-    summary, after = found.steps[place], found.steps[place + 1]
-    assert isinstance(summary, Summarized)
+    place = next(at for at, step in enumerate(found.steps) if isinstance(step, Replaced))
+    after = found.steps[place + 1]
     assert isinstance(after, tuple)
-    assert summary.text == "The gate code is 90-12."
+    assert [(draft.role, draft.content) for draft in after[1:]] == [("user", "The gate code is 90-12.")]
     assert after[0].data["payload"]["replacement_history"][0]["role"] == "user"
 
 

@@ -1,6 +1,7 @@
 """Lines of Claude Code transcripts as entries. Source: adapters IN-4."""
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from ledger.events import JsonObject
 from ledger.importers.base import moment, with_leftovers
@@ -26,6 +27,25 @@ def is_prompt(value: JsonObject) -> bool:
         return False
     content = message.get("content")
     return isinstance(content, str) or (isinstance(content, list) and not any(map(is_result, content)))
+
+
+def kept_by(metadata: Any, summary: str, order: Sequence[str]) -> tuple[list[str], bool, bool]:
+    """Return the lines that a compaction kept, whether its summary follows them, and whether all are known.
+
+    *order* has the lines before it, oldest first, and *summary* is the line of the summary. A list of lines goes
+    before the first and last of a segment, which it replaced.
+    """
+    named, segment = metadata.get("preservedMessages"), metadata.get("preservedSegment")
+    anchor = (named or segment or {}).get("anchorUuid")
+    follows = anchor is not None and anchor != summary
+    if named:
+        return list(dict.fromkeys(named.get("allUuids") or named.get("uuids") or ())), follows, True
+    if segment:
+        head, tail = segment.get("headUuid"), segment.get("tailUuid")
+        if head in order and tail in order and order.index(head) <= order.index(tail):
+            return list(order[order.index(head) : order.index(tail) + 1]), follows, True
+        return [], follows, False
+    return [], False, True
 
 
 def message_id_of(value: JsonObject) -> str | None:

@@ -5,7 +5,7 @@ batch. An importer yields a change only directly before a batch.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -19,13 +19,28 @@ Batch: TypeAlias = tuple[EntryDraft, ...]
 HIDDEN: Final = "hidden"
 #: The key in its metadata that names the type of a line that is no message.
 LINE_TYPE: Final = "line_type"
+#: The key in its metadata of what an import has to say of the window from this entry on; see `noted`.
+NOTE: Final = "import_note"
+#: The agent went on from an earlier point.
+REWIND: Final = "rewind"
+#: From here on the log does not say what the agent sent.
+UNKNOWN: Final = "window_not_known"
 
 
 class Summarized(msgspec.Struct, frozen=True):
-    """A summary took the place of all that was in the window."""
+    """A summary took the place of all that was in the window, but of the entries *kept*.
+
+    It is shown ``first``, before them; ``last``, after them; or where the oldest entry that it ``covered`` was.
+    """
 
     summary_id: str
     text: str
+    kept: frozenset[str] = frozenset()
+    place: Literal["first", "last", "covered"] = "first"
+
+
+class Replaced(msgspec.Struct, frozen=True):
+    """All that was in the window left it, instructions and summaries too: the next batch is the window."""
 
 
 class Attached(msgspec.Struct, frozen=True):
@@ -44,7 +59,7 @@ class Rewound(msgspec.Struct, frozen=True):
     branch: str = ""
 
 
-WindowChange: TypeAlias = Summarized | Rewound
+WindowChange: TypeAlias = Summarized | Rewound | Replaced
 ConversationStep: TypeAlias = Batch | WindowChange | Attached
 
 
@@ -57,6 +72,18 @@ def hidden(entry: JsonObject, line_type: str | None = None) -> JsonObject:
     """Return the raw *entry* as one that the window does not show; *line_type* if it is a line that is no message."""
     marks = {HIDDEN: True, **({LINE_TYPE: line_type[:100]} if line_type else {})}
     return {**entry, "metadata": {**(entry.get("metadata") or {}), **marks}}
+
+
+def noted(entry: JsonObject, kind: str, text: str, line: int) -> JsonObject:
+    """Return the raw *entry* with a note of *kind* on the window, which the import's result repeats.
+
+    It replaces an earlier note, whose text it begins with.
+    """
+    metadata = entry.get("metadata") or {}
+    before: Any = metadata.get(NOTE)
+    if before is not None:
+        kind, text = max(kind, before["kind"]), f"{before['text']}; {text}"
+    return {**entry, "metadata": {**metadata, NOTE: {"kind": kind, "text": text[:1_000], "line": line}}}
 
 
 def is_hidden(draft: EntryDraft) -> bool:
