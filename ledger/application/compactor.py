@@ -281,9 +281,10 @@ class Compactor:
             failed = event.payload
             log.warning("the compaction %s failed: %s: %s", failed.key, failed.reason, failed.detail)
             self._failed(job.stream, failed)
-        if then_from is not None:
-            queue = job.request.block is not None and isinstance(event.payload, CompactionCompleted)
-            skip = then_from if queue else then_from + 1
+        elif isinstance(event.payload, CompactionDiscarded):
+            log.info("the compaction %s was discarded: %s", event.payload.key, event.payload.reason)
+        skip = _next_evaluation(job, written.state, event, then_from)
+        if skip is not None:
             await self.evaluate(job.stream, written.state, actor=job.actor, skip=skip)
         return event
 
@@ -304,6 +305,22 @@ class Compactor:
         except asyncio.CancelledError:  # the services are closing
             return FailCompaction(self._clock.ulid(), compaction_id, "abandoned", "the ledger was closed")
         return CompleteCompaction(self._clock.ulid(), compaction_id, outcome)
+
+
+def _next_evaluation(
+    job: CompactionJob, state: SessionState, event: RecordedEvent, then_from: int | None
+) -> int | None:
+    """Return from which compaction of the config on to evaluate after the outcome *event*; None for not at all."""
+    # R-CMP-8
+    if isinstance(event.payload, CompactionFailed) and event.payload.reason == "abandoned":
+        return None  # the ledger is closing, or another worker took over
+    if (state.window.entries.last_version or 0) > job.request.seen_version:
+        return 0  # batches came meanwhile, whose evaluation found this one running
+    if isinstance(event.payload, CompactionDiscarded):
+        return then_from or 0
+    if then_from is None:
+        return None
+    return then_from if job.request.block is not None else then_from + 1
 
 
 def _automatic(key: str, state: SessionState) -> CompactionPlan | None:

@@ -176,8 +176,9 @@ class Replay:
         while number < len(self._config.compactions):
             compaction = self._config.compactions[number]
             plan = plan_automatic(self._state, compaction)
-            done = None if plan is None else (yield from self._execute(plan, compaction.on_failure, last))
-            if not (done is not None and done.block):
+            if plan is not None:
+                yield from self._execute(plan, compaction.on_failure, last)
+            if plan is None or plan.block is None:  # of blocks all that are due follow each other
                 number += 1
 
     def _execute(

@@ -116,9 +116,11 @@ class Driven(Session):
         """Evaluate once, in list order; after a block the next one of its queue (R-CMP-8, R-001-6)."""
         number = 0
         while number < len(self.state.config.compactions):
-            job = self.request(self.plan(number))
-            done = self.answer(job) if job else None
-            if not (isinstance(done, CompactionCompleted) and done.block):
+            plan = self.plan(number)
+            job = self.request(plan)
+            if job:
+                self.answer(job)
+            if plan is None or plan.block is None:
                 number += 1
 
     def compress(self, *, force: bool = False) -> Event | None:
