@@ -58,9 +58,9 @@ def tokens_of(measure: str, rule: Rule, *, is_low: bool = False) -> int:
 
 
 def image_tokens(width: int, height: int, rule: Rule, *, is_low: bool = False) -> int:
-    """Return the tokens of an image of *width* × *height* pixels.
+    """Return the tokens of an image of *width* x *height* pixels.
 
-    Anthropic: width × height / 750, after it is made to fit 1,568 pixels and some 1,600 tokens. OpenAI: the larger of
+    Anthropic: width x height / 750, after it is made to fit 1,568 pixels and some 1,600 tokens. OpenAI: the larger of
     85 + 170 for each tile of 512 pixels, and one for each patch of 32, since the model is not known. Gemini: 258, or
     258 for each tile of 768 pixels.
     """

@@ -10,20 +10,7 @@ from typing import Any, Final
 
 from ledger.tokenizers import encoding
 
-WORDS: Final = [
-    "compost",
-    "heap",
-    "tomato",
-    "water",
-    "lever",
-    "gravel",
-    "spade",
-    "winter",
-    "beetroot",
-    "fence",
-    "barrow",
-    "sieve",
-]
+WORDS: Final = ["compost", "heap", "tomato", "water", "lever", "gravel", "spade", "winter", "beetroot", "fence"]
 Made = tuple[list[dict[str, Any]], int]  # messages, and the tokens that a request needs for them
 _CALL: Final = {"name": "look", "input": {}}
 
@@ -67,7 +54,7 @@ def image(random: Random) -> tuple[str, str, int, int]:
 
 
 def anthropic_cost(width: int, height: int) -> int:
-    """Return the least that an image costs: of what fits, width × height / 750; of others about 1,500, if not slim."""
+    """Return the least that an image costs: of what fits, width x height / 750; of others about 1,500, if not slim."""
     if max(width, height) > 1568:
         width, height = width * 1568 // max(width, height), height * 1568 // max(width, height)
     return min(1_500, width * height // 750)
