@@ -1,4 +1,4 @@
-"""Token counters, exact and offline. Source: R-TOK-1, R-TOK-2.
+"""Token counters, exact and offline. Source: R-TOK-1, R-TOK-2, R-TOK-8.
 
 tiktoken downloads its vocabularies when it is first used, which fails behind a firewall. The bpe-openai wheel has the
 same files (tiktoken checks their SHA-256), so tiktoken's cache is filled from there.
@@ -9,6 +9,7 @@ import os
 import re
 import tempfile
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha1, sha256
@@ -23,6 +24,7 @@ import tiktoken
 from ledger.canonical import canonical_json
 from ledger.events import EntryAdded
 from ledger.ports import Count, Countable, Tokenizer
+from ledger.session.carried import carried_by
 from ledger.session.drafts import EntryDraft
 
 _VOCABULARIES: Final = {
@@ -34,6 +36,8 @@ _CACHE_VARIABLE: Final = "TIKTOKEN_CACHE_DIR"
 #: On a longer run of spaces, the regular expression of tiktoken overflows the stack and panics.
 _RUN_OF_SPACES: Final = 500_000
 _SPACES: Final = re.compile(r"[^\S\r\n]+")
+#: How the name of a tokenizer ends in an entry whose count has more than its text.
+BY_REQUEST: Final = "+request"
 _loading = threading.Lock()
 
 
@@ -50,8 +54,8 @@ class Exact(msgspec.Struct, frozen=True):
     name: str = "o200k_base"
 
     def count(self, item: Countable) -> Count:
-        """Return the count of the entry's content."""
-        return self.count_text(item.content)
+        """Return the count of the entry's content, and of what else a request carries of it."""
+        return _whole(item, self.count_text(item.content), self.count_text)
 
     def count_text(self, text: str) -> Count:
         """Return the count of *text*."""
@@ -66,7 +70,7 @@ class RolePrefixed(msgspec.Struct, frozen=True):
 
     def count(self, item: Countable) -> Count:
         """Return the count of the entry with its role."""
-        return self._count(f"{item.role}: {item.content}")
+        return _whole(item, self._count(f"{item.role}: {item.content}"), self.count_text)
 
     def count_text(self, text: str) -> Count:
         """Return the count of *text*, without a role."""
@@ -83,8 +87,8 @@ class Approximate(msgspec.Struct, frozen=True):
     """Counts four code points as one token."""
 
     def count(self, item: Countable) -> Count:
-        """Return the count of the entry's content."""
-        return self.count_text(item.content)
+        """Return the count of the entry's content, and of what else a request carries of it."""
+        return _whole(item, self.count_text(item.content), self.count_text)
 
     def count_text(self, text: str) -> Count:
         """Return the count of *text*."""
@@ -104,7 +108,7 @@ class Agentary(msgspec.Struct, frozen=True):
             length = len(call_id) + len(item.content) + 15
         else:
             length = len(item.content)
-        return Count(-(-length // 4) + 4, "agentary")
+        return _whole(item, Count(-(-length // 4) + 4, "agentary"), self.count_text)
 
     def count_text(self, text: str) -> Count:
         """Return the estimate of a message with *text*."""
@@ -125,6 +129,27 @@ def entry_event(draft: EntryDraft, *, write_id: str, entry_id: str, tokenizer: s
     return draft.to_event(
         write_id=write_id, entry_id=entry_id, tokens=count.tokens, tokenizer=count.tokenizer, fallback=count.fallback
     )
+
+
+def _whole(item: Countable, own: Count, count_text: Callable[[str], Count]) -> Count:
+    """Return *own*, the count of an entry's text, with what a request carries of it beside the text (R-TOK-8).
+
+    The name of the tokenizer then ends with ``+request``.
+    """
+    if item.kind == "tool_call" and item.arguments is not None:
+        default = f"{item.tool_name}({canonical_json(item.arguments).decode()})"
+        if item.content != default:
+            own = max(own, count_text(default), key=_tokens)
+    carried = None if item.data is None else carried_by(item.data)
+    if carried is None:
+        return own
+    tokens = max(own.tokens, count_text(carried.same).tokens) if carried.same else own.tokens
+    more = count_text(carried.more).tokens if carried.more else 0
+    return Count(tokens + more + carried.media, own.tokenizer + BY_REQUEST, own.fallback)
+
+
+def _tokens(count: Count) -> int:
+    return count.tokens
 
 
 @lru_cache(maxsize=len(_VOCABULARIES))

@@ -24,7 +24,16 @@ from projections.strategies.preserving import TriggerLimit
 M = TypeVar("M", bound=BaseModel)
 
 TokenizerName = Literal["o200k_base", "approximate", "agentary", "cl100k_role"]
-Profile = Literal["memory_manager", "rolling", "rolling_messages", "workflow", "interactions", "working_memory", "none"]
+Profile = Literal[
+    "memory_manager",
+    "rolling",
+    "rolling_messages",
+    "rolling_interactions",
+    "workflow",
+    "interactions",
+    "working_memory",
+    "none",
+]
 
 
 class MemoryConfig(Config):

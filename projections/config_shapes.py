@@ -145,15 +145,16 @@ def _memory_manager(own: JsonObject) -> JsonObject:
 
 
 def _rolling(own: JsonObject) -> JsonObject:
+    """Return the shape of seed 001 as its acceptance criteria count: an item is a message (R-001-1)."""
+    return _rolling_interactions({"unit": "entry", **own})
+
+
+def _rolling_interactions(own: JsonObject) -> JsonObject:
+    """Return the shape of seed 001 in which an item is a request with its response."""
     _refuse_others(own, _BLOCKS | _ROLLING_WINDOW)
     window = {name: value for name, value in own.items() if name in _ROLLING_WINDOW}
     blocks = {name: value for name, value in own.items() if name in _BLOCKS}
     return {"window": {"type": "rolling", **window}, "compactions": [{"type": "rolling_blocks", **blocks}]}
-
-
-def _rolling_messages(own: JsonObject) -> JsonObject:
-    """Return the shape of seed 001 as its acceptance criteria count: an item is a message (R-001-1)."""
-    return _rolling({"unit": "entry", **own})
 
 
 def _workflow(own: JsonObject) -> JsonObject:
@@ -214,7 +215,8 @@ def _none(own: JsonObject) -> JsonObject:
 _PROFILES: dict[str, Callable[[JsonObject], JsonObject]] = {
     "memory_manager": _memory_manager,
     "rolling": _rolling,
-    "rolling_messages": _rolling_messages,
+    "rolling_messages": _rolling,
+    "rolling_interactions": _rolling_interactions,
     "workflow": _workflow,
     "interactions": _interactions,
     "working_memory": _working_memory,

@@ -23,6 +23,7 @@ from ledger.limits import CONTENT_BYTES
 from ledger.session.attachments import DATA_URL, SPACE, check_beside, decoded, parts_of
 from ledger.session.drafts import EntryDraft, draft_entry
 from ledger.session.kept_drafts import KeptDraft
+from ledger.session.media import measured
 from projections.entries import Entry
 
 _TOO_LARGE: Final = frozenset({"content_too_large", "data_too_large"})
@@ -123,11 +124,15 @@ def _stored(text: str, large: LargeValues, field: str) -> JsonObject:
     url = DATA_URL.match(text)
     begin, rest = (url[1], url[2]) if url else ("", text)
     if content := decoded(rest):
-        return {"as": "base64", "begin": begin, "parts": large.add(content, field=field)}
+        return {"as": "base64", "begin": begin, **_kept(content, large, field)}
     is_safe = "+" not in rest and "/" not in rest
     if is_safe and (content := decoded(rest.replace("-", "+").replace("_", "/"))):
-        return {"as": "base64url", "begin": begin, "parts": large.add(content, field=field)}
-    return {"as": "text", "begin": "", "parts": large.add(text.encode("utf-8", "surrogatepass"), field=field)}
+        return {"as": "base64url", "begin": begin, **_kept(content, large, field)}
+    return {"as": "text", "begin": "", **_kept(text.encode("utf-8", "surrogatepass"), large, field)}
+
+
+def _kept(content: bytes, large: LargeValues, field: str) -> JsonObject:
+    return {"parts": large.add(content, field=field), "measure": measured(content)}
 
 
 def _text(stored: JsonObject, values: Mapping[str, bytes]) -> str:

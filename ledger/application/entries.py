@@ -164,7 +164,8 @@ async def edit_entry(
         if entry is None:
             raise EntryNotFound(entry_id)
         check_filled(content, entry.kind)
-        count = TOKENIZERS[state.config.tokenizer].count(msgspec.structs.replace(entry, content=content))
+        edited = msgspec.structs.replace(entry, content=content, data=None)  # a request carries the new text alone
+        count = TOKENIZERS[state.config.tokenizer].count(edited)
         edit = EditEntry(
             write_id=handle.services.clock.ulid(),
             entry_id=entry_id,

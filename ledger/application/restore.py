@@ -160,6 +160,7 @@ class _Message(msgspec.Struct, frozen=True, kw_only=True):
     tool_name: str | None = None
     tool_call_id: str | None = None
     arguments: object = None
+    data: object = None
 
 
 def count(tokenizer: str, role: str | None, text: str) -> TokenCount:

@@ -25,6 +25,9 @@ from ledger.transfer.transcripts import TranscriptImport
 async def export_session(handle: NamespaceHandle, session_id: str, *, user_id: str | None = None) -> JsonObject:
     """Return the session's state as JSON: ``sessionId``, ``entries``, ``summaries``, ``totalTokens``.
 
+    It leaves out kept values (such as the bytes of images, to which entries refer), the session's data, memories and
+    config, removed entries, and earlier texts; `export_file` has them all.
+
     Raises:
         SessionNotFound: the session has no events.
     """

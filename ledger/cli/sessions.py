@@ -62,7 +62,7 @@ def sessions(
             opts.output.say("No sessions yet. Record one: memory-ledger add SESSION TEXT, or memory-ledger import FILE")
             return
         columns = (
-            "session", "user", "status", ">version", "?>entries", "?>active", "?>summaries", ">tokens", "updated (UTC)"
+            "session", "user", "status", ">version", "?>entries", "?>active", "?>summaries", ">tokens kept", "updated (UTC)"
         )  # fmt: skip
         lines = [
             (

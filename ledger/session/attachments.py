@@ -1,7 +1,7 @@
 """Long texts and bytes that the data of an entry carries, such as an image in base64: taken out, and put back.
 
 A reference takes their place: ``attachment:`` for base64 or ``attachment-text:`` for other text, and the digests of
-the parts that the bytes are stored in. Source: adapters LF-5.
+the parts that the bytes are stored in, and after ``#`` the measure of the bytes. Source: adapters LF-5, R-TOK-8.
 """
 
 import re
@@ -14,10 +14,13 @@ from typing import Any, Final
 from ledger.errors import InvalidInput
 from ledger.limits import BESIDE_BYTES
 from ledger.session.kept_drafts import MOST_BYTES
+from ledger.session.media import MEASURE, measured
 
 #: The space of the values that hold attachments; the key is the SHA-256 of the bytes, in hexadecimal.
 SPACE: Final = "attachments"
-_REFERENCE: Final = re.compile(r"(attachment|attachment-text):([0-9a-f]{64}(?:,[0-9a-f]{64})*)\Z")
+_REFERENCE: Final = re.compile(
+    rf"(attachment|attachment-text):([0-9a-f]{{64}}(?:,[0-9a-f]{{64}})*)(?:#({MEASURE.pattern}))?\Z"
+)
 #: The beginning of a URL with base64, and that.
 DATA_URL: Final = re.compile(r"(data:[^,]{0,200};base64,)(.+)\Z", re.DOTALL)
 _KEYS: Final = frozenset({"data", "file_data", "result"})  # whose text is base64 without a URL around it
@@ -89,6 +92,15 @@ def references(value: Any) -> Iterator[str]:
         yield from _reference(value)[2]
 
 
+def measure_of(text: str) -> str | None:
+    """Return the measure of the bytes that *text* refers to; None if it is no reference, or one without a measure."""
+    if "attachment" not in text[:256] or len(text) > _LONGEST_REFERENCE:
+        return None
+    url = DATA_URL.match(text)
+    found = _REFERENCE.match(url[2] if url else text)
+    return found[3] if found else None
+
+
 def parts_of(content: bytes) -> list[bytes]:
     """Return *content* in parts, each of which fits into a stored value."""
     return [content[at : at + MOST_BYTES] for at in range(0, len(content), MOST_BYTES)]
@@ -129,7 +141,7 @@ def _stored(content: bytes, found: dict[str, bytes]) -> str:
     for part in parts_of(content):
         digests.append(sha256(part).hexdigest())
         found[digests[-1]] = part
-    return ",".join(digests)
+    return f"{','.join(digests)}#{measured(content)}"
 
 
 def _reference(text: str) -> tuple[str, str, list[str]]:

@@ -89,7 +89,7 @@ async def test_the_config_of_new_sessions_belongs_to_no_session(small: MemoryLed
 
 
 async def test_a_config_may_be_given_loaded(namespace: str) -> None:
-    loaded = memory_config.load({"profile": "rolling", "size": 4})
+    loaded = memory_config.load({"profile": "rolling_interactions", "size": 4})
     async with MemoryLedger.open(namespace=namespace, store=InMemoryStore(), config=loaded) as ledger:
         await talk(ledger, 1)
         assert (await ledger.get_state("s")).config == loaded
@@ -191,7 +191,11 @@ async def test_chat_messages_are_oldest_first_in_either_order(anywhere: MemoryLe
 
 @pytest.mark.parametrize(
     ("profile", "shown", "blocks"),
-    [("rolling_messages", 21, [(23, 43), (44, 64), (65, 85)]), ("rolling", 41, [(2, 22)])],
+    [
+        ("rolling", 21, [(23, 43), (44, 64), (65, 85)]),
+        ("rolling_messages", 21, [(23, 43), (44, 64), (65, 85)]),
+        ("rolling_interactions", 41, [(2, 22)]),
+    ],
 )
 async def test_the_acceptance_criteria_of_seed_001_have_a_profile(
     namespace: str, profile: str, shown: int, blocks: list[tuple[int, int]]

@@ -15,7 +15,7 @@ from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over
 from tests.support.planted_marks import CONFIGS, live
 
-ROLLING: dict[str, Any] = {"profile": "rolling", "size": 2, "max_summaries": 1}
+ROLLING: dict[str, Any] = {"profile": "rolling_interactions", "size": 2, "max_summaries": 1}
 SMALL: dict[str, Any] = {"max_entries": 5, "recent_window": 2, "min_entries_to_compress": 2}
 
 

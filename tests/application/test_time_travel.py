@@ -34,7 +34,7 @@ async def a_life(ledger: MemoryLedger) -> list[RecordedEvent]:
     await ledger.edit_entry("s", (await ledger.get_active_entries("s"))[0].entry_id, "another text")
     await ledger.remove_entry("s", (await ledger.get_active_entries("s"))[1].entry_id)
     await ledger.compress("s", force=True)
-    await ledger.update_config("s", {"profile": "rolling", "size": 2, "max_summaries": 1})
+    await ledger.update_config("s", {"profile": "rolling_interactions", "size": 2, "max_summaries": 1})
     await talk(ledger, 3, first=8)
     await ledger.clear_session("s", end=True)
     await ledger.add_context("s", "text", "README.md")

@@ -52,7 +52,12 @@ async def test_a_what_if_leaves_the_database_as_it_was_byte_for_byte(server: Ser
         with server.superuser(fresh_database) as database:
             before = contents_of(database)
             assert len(before["events"]) > 40
-            for config in (NONE, SMALLER, {"profile": "rolling", "size": 2}, {"window": {"type": "recall"}}):
+            for config in (
+                NONE,
+                SMALLER,
+                {"profile": "rolling_interactions", "size": 2},
+                {"window": {"type": "recall"}},
+            ):
                 found = await ledger.what_if("s", config, on_miss="estimate")
                 assert found.version == len(before["events"])
             await ledger.what_if("s", SMALLER, on_miss="call", version=30)
@@ -134,7 +139,7 @@ async def test_a_diff_is_between_any_two_of_version_time_and_config(small: Memor
     assert now.after.version == (await small.get_state("s")).version
     other = await small.diff("s", 7, NONE)
     assert (other.before.what_if, other.after.what_if, other.after.version) == (False, True, other.before.version)
-    both = await small.diff("s", NONE, {"profile": "rolling", "size": 2})
+    both = await small.diff("s", NONE, {"profile": "rolling_interactions", "size": 2})
     assert both.before.what_if
     assert both.config_changed
     assert len(both.before.only_entries) > 0
@@ -167,13 +172,15 @@ async def test_adopting_is_one_event_with_the_whole_config(anywhere: MemoryLedge
     """R-WIF-11, LAW-24."""
     await talk(anywhere, 3)
     before = await anywhere.get_active_entries("s")
-    adopted = await anywhere.update_config("s", {"profile": "rolling", "size": 2}, replace=True, existing=True)
+    adopted = await anywhere.update_config(
+        "s", {"profile": "rolling_interactions", "size": 2}, replace=True, existing=True
+    )
     (last,) = (await anywhere.get_events("s"))[-1:]
     assert last.type == "config.changed"
     assert memory_config.load(last.payload.config) == adopted.config == (await anywhere.get_state("s")).config
     assert await anywhere.get_active_entries("s") == before
     events = len(await anywhere.get_events("s"))
-    await anywhere.update_config("s", {"profile": "rolling", "size": 2}, replace=True, existing=True)
+    await anywhere.update_config("s", {"profile": "rolling_interactions", "size": 2}, replace=True, existing=True)
     assert len(await anywhere.get_events("s")) == events, "no change, no event"
 
 

@@ -205,7 +205,7 @@ def test_another_budget_is_set_where_the_config_has_one(raw: dict, field: str) -
 
 def test_a_config_that_counts_no_tokens_has_no_other_budget() -> None:
     assert with_budget(config.load({"profile": "none"}), 5) is None
-    assert with_budget(config.load({"profile": "rolling"}), 5) is None
+    assert with_budget(config.load({"profile": "rolling_interactions"}), 5) is None
 
 
 def test_ranks_are_numbers_that_were_there() -> None:

@@ -330,7 +330,7 @@ def plan_manual_beyond(session: Driven, held):
 @pytest.mark.parametrize("change", ["cleared", "edited", "removed"])
 def test_an_overlay_is_discarded_only_if_its_entries_are_cleared_edited_or_removed(change: str) -> None:
     """R-CMP-5."""
-    session, job = in_flight({"profile": "rolling", "size": 2}, "u a u a u a")
+    session, job = in_flight({"profile": "rolling_interactions", "size": 2}, "u a u a u a")
     match change:
         case "cleared":
             session.do(ClearSession(next(session.ids)))
@@ -364,7 +364,7 @@ def test_a_compaction_of_a_key_that_the_config_lost_meanwhile_still_completes() 
 
 
 def test_a_block_whose_strategy_the_config_lost_meanwhile_is_discarded() -> None:
-    session, job = in_flight({"profile": "rolling", "size": 2}, "u a u a u a")
+    session, job = in_flight({"profile": "rolling_interactions", "size": 2}, "u a u a u a")
     session.do(ChangeConfig(next(session.ids), config.load({"profile": "none"})))
     assert session.answer(job).reason == "evicted"
 

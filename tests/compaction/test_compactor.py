@@ -210,7 +210,7 @@ async def test_a_summarizer_of_a_session_is_asked_for_that_session_only() -> Non
     [
         (SMALL, "u a " * 12),
         ({**SMALL, "max_summary_tokens": 10}, "u a " * 12),
-        ({"profile": "rolling", "size": 2, "max_summaries": 2}, "u a " * 9 + "[" + "u a " * 9 + "]"),
+        ({"profile": "rolling_interactions", "size": 2, "max_summaries": 2}, "u a " * 9 + "[" + "u a " * 9 + "]"),
         (
             {
                 "compactions": [
@@ -251,7 +251,7 @@ def compactions(events: Sequence) -> list[tuple]:
 async def test_the_state_a_ledger_shows_is_the_fold_of_what_it_recorded() -> None:
     """V-001-4: and folding asks no model."""
     summarizer = Scripted()
-    async with opened(summarizer, {"profile": "rolling", "unit": "entry"}) as ledger:
+    async with opened(summarizer, {"profile": "rolling_interactions", "unit": "entry"}) as ledger:
         for _ in range(85):
             await add(ledger, "u")
             await ledger.settle()

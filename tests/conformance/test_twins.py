@@ -32,8 +32,14 @@ CONFIGS: tuple[dict[str, Any], ...] = (
     {"max_entries": 9, "recent_window": 3},
     {"max_tokens": 40},
     {"auto_compress": False},
-    {"profile": "rolling", "size": 2, "max_summaries": 2, "tokenizer": "approximate"},
-    {"profile": "rolling", "size": 2, "unit": "entry", "order": "chronological", "tokenizer": "approximate"},
+    {"profile": "rolling_interactions", "size": 2, "max_summaries": 2, "tokenizer": "approximate"},
+    {
+        "profile": "rolling_interactions",
+        "size": 2,
+        "unit": "entry",
+        "order": "chronological",
+        "tokenizer": "approximate",
+    },
     {"profile": "memory_manager", "max_entries": 5, "recent_window": 1, "tokenizer": "approximate"},
     {"profile": "none", "tokenizer": "approximate"},
 )

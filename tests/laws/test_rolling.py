@@ -85,7 +85,7 @@ def test_rejects_a_block_at_each_item_after_the_first_window__LAW_15() -> None:
 
 def rolled(size: int, stored: int, unit: str, batches: list[int]) -> tuple[Any, list[tuple[Span, str]]]:
     """Return what blocks and live summaries there are when items came in *batches*, by places of entries."""
-    session = Driven({"profile": "rolling", "size": size, "max_summaries": stored, "unit": unit})
+    session = Driven({"profile": "rolling_interactions", "size": size, "max_summaries": stored, "unit": unit})
     for count in batches:
         session.add("[" + ("u9 a9 " if unit == "interaction" else "u9 ") * count + "]")
     blocks = end_of_batch(session.state).progress_of("rolling_blocks") or Blocks()

@@ -66,7 +66,7 @@ def test_the_default_is_the_memory_manager_with_the_fields_of_the_table() -> Non
 
 def test_the_rolling_profile_has_the_fields_of_the_table() -> None:
     """R-CFG-2, R-CFG-6."""
-    dumped = dump(load({"profile": "rolling"}))
+    dumped = dump(load({"profile": "rolling_interactions"}))
     assert dumped["window"] == {"type": "rolling", "size": 21, "unit": "interaction", "order": "newest_first"}
     assert dumped["compactions"] == [
         {
@@ -104,7 +104,7 @@ def test_an_unknown_field_is_refused_wherever_it_stands__V_CFG_4() -> None:
     """R-CFG-4."""
     assert fault_of({"foo": 1}) == "foo"
     assert fault_of({**SEED_000, "foo": 1}) == "foo"
-    assert fault_of({"profile": "rolling", "foo": 1}) == "foo"
+    assert fault_of({"profile": "rolling_interactions", "foo": 1}) == "foo"
     assert fault_of({"profile": "none", "size": 1}) == "size"
     assert fault_of({"window": {"type": "full", "foo": 1}}) == "window.foo"
     assert fault_of({"compactions": [THRESHOLD, {**BLOCKS, "foo": 1}]}) == "compactions[1].foo"
@@ -124,9 +124,13 @@ def test_a_duplicate_key_is_refused__V_CFG_4() -> None:
 def test_another_profile_leaves_tokenizer_and_summarizer_as_they_are() -> None:
     """R-CFG-9: what is no part of a profile is not reset by naming one."""
     before = load({**SEED_000, "tokenizer": "approximate", "summarizer": {"model": "gpt"}})
-    after = update(before, {"profile": "rolling"})
-    assert (after.tokenizer, after.summarizer, after.profile) == ("approximate", before.summarizer, "rolling")
-    assert update(before, {"profile": "rolling", "tokenizer": "agentary"}).tokenizer == "agentary"
+    after = update(before, {"profile": "rolling_interactions"})
+    assert (after.tokenizer, after.summarizer, after.profile) == (
+        "approximate",
+        before.summarizer,
+        "rolling_interactions",
+    )
+    assert update(before, {"profile": "rolling_interactions", "tokenizer": "agentary"}).tokenizer == "agentary"
 
 
 def test_an_update_leaves_the_other_fields_as_they_are__V_CFG_5() -> None:
@@ -142,7 +146,7 @@ def test_an_update_puts_a_null_field_back_to_its_default() -> None:
 
 
 def test_an_update_may_name_another_profile_or_give_new_strategies() -> None:
-    assert update(load({}), {"profile": "rolling"}) == load({"profile": "rolling"})
+    assert update(load({}), {"profile": "rolling_interactions"}) == load({"profile": "rolling_interactions"})
     changed = update(load({"maxEntries": 5}), {"window": {"type": "rolling", "size": 3}})
     assert (changed.window.size, changed.compactions[0].max_entries, changed.profile) == (3, 5, None)
     assert fault_of_update(changed, {"maxEntries": 5}) == "maxEntries"
@@ -332,7 +336,10 @@ def test_every_strategy_is_registered_under_the_type_of_its_config() -> None:
     [
         ({"max_entires": 5}, "max_entires: is not a field of a memory config; did you mean `max_entries`?"),
         ({"windows": {}}, "windows: is not a field of a memory config; did you mean `window`?"),
-        ({"profile": "rolling", "sizee": 3}, "sizee: is not a field of this profile; did you mean `size`?"),
+        (
+            {"profile": "rolling_interactions", "sizee": 3},
+            "sizee: is not a field of this profile; did you mean `size`?",
+        ),
         (
             {"max_tokens": 5},
             "max_tokens: belongs to `memory_manager` and `workflow`; set `profile` to the one you mean",

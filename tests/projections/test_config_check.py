@@ -108,8 +108,8 @@ OFTEN = {
         {"compactions": [{"type": "neuralyzer", "interaction_threshold_qty": 7, "interaction_keep": 5}]},
     ),
     "blocks of interactions": (
-        {"profile": "rolling", "size": 1, "order": "chronological"},
-        {"profile": "rolling", "size": 2, "order": "chronological"},
+        {"profile": "rolling_interactions", "size": 1, "order": "chronological"},
+        {"profile": "rolling_interactions", "size": 2, "order": "chronological"},
     ),
     "blocks of messages": (
         {"profile": "rolling_messages", "size": 3, "order": "chronological"},
@@ -160,8 +160,8 @@ def test_preserved_entries_alone_over_the_limit() -> None:
 
 
 def test_newest_first() -> None:
-    assert found({"profile": "rolling"}) == [("newest_first", "window.order")]
-    assert found({"profile": "rolling", "order": "chronological"}) == []
+    assert found({"profile": "rolling_interactions"}) == [("newest_first", "window.order")]
+    assert found({"profile": "rolling_interactions", "order": "chronological"}) == []
 
 
 def test_the_defaults_of_every_profile_have_nothing_else() -> None:

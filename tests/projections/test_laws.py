@@ -27,7 +27,7 @@ NAMES = [projection.name for projection in PROJECTIONS]
 CONFIGS = (
     {"profile": "memory_manager", "max_entries": 6},
     {"profile": "memory_manager", "max_tokens": 60},
-    {"profile": "rolling", "size": 2},
+    {"profile": "rolling_interactions", "size": 2},
     {"profile": "none"},
 )
 

@@ -82,7 +82,7 @@ def test_without_client_times_the_recorded_ones_are_the_time_range() -> None:
 
 def test_the_rolling_profile_shows_conversation_then_summaries() -> None:
     """R-001-9: interactions, then summaries."""
-    session = Driven({"profile": "rolling", "size": 1}, Scripted("One.")).add("u a u a")
+    session = Driven({"profile": "rolling_interactions", "size": 1}, Scripted("One.")).add("u a u a")
     shown = Context("s", 1, window_of(session.state), session.state.config).text
     assert shown.index("=== Recent Conversation ===") < shown.index("=== Previous Conversation Summaries ===")
     assert text(session).startswith("=== Previous")
@@ -224,7 +224,9 @@ def test_calls_without_ids_are_distinguished_by_their_place() -> None:
 
 @pytest.mark.parametrize("order", ["newest_first", "chronological"])
 def test_every_tool_message_follows_its_call_in_either_order(order: str) -> None:
-    session = Driven({"profile": "rolling", "size": 3, "order": order}).add("u c1 r1 a u c2 u r2 a u c3 r3 a u a")
+    session = Driven({"profile": "rolling_interactions", "size": 3, "order": order}).add(
+        "u c1 r1 a u c2 u r2 a u c3 r3 a u a"
+    )
     waiting: set[str] = set()
     for message in messages(session):
         if message["role"] == "tool":
@@ -242,7 +244,7 @@ def shape(session: Driven) -> dict:
 
 def test_the_rolling_shape_pairs_requests_and_responses() -> None:
     """R-001-8, and R-001-9: newest first."""
-    session = Driven({"profile": "rolling"}).append("u", created_at=datetime(2024, 5, 6, 7, tzinfo=UTC))
+    session = Driven({"profile": "rolling_interactions"}).append("u", created_at=datetime(2024, 5, 6, 7, tzinfo=UTC))
     session.append("c1 r1 a u")
     said_last = session.events[-1].recorded_at.isoformat()
     assert shape(session) == {
@@ -257,20 +259,20 @@ def test_the_rolling_shape_pairs_requests_and_responses() -> None:
 def test_the_json_of_an_entry_is_returned_whole() -> None:
     """R-001-8."""
     request, response = {"query": "q", "options": {"k": [1, None]}}, {"answer": {"a": 1.5}}
-    session = Driven({"profile": "rolling"}).append("u", data=request).append("a", data=response)
+    session = Driven({"profile": "rolling_interactions"}).append("u", data=request).append("a", data=response)
     (interaction,) = shape(session)["interactions"]
     assert (interaction["userRequest"], interaction["aiResponse"]) == (request, response)
 
 
 def test_a_leading_interaction_has_no_request() -> None:
     """R-GEN-11."""
-    (interaction,) = shape(Driven({"profile": "rolling"}).append("x a"))["interactions"]
+    (interaction,) = shape(Driven({"profile": "rolling_interactions"}).append("x a"))["interactions"]
     assert (interaction["userRequest"], interaction["aiResponse"]) == (None, "a 2")
 
 
 def test_summaries_of_the_rolling_shape_name_their_range() -> None:
     """R-001-8."""
-    session = Driven({"profile": "rolling", "size": 2}, Scripted(exact)).add("u a u a u a")
+    session = Driven({"profile": "rolling_interactions", "size": 2}, Scripted(exact)).add("u a u a u a")
     (summary,) = shape(session)["summaries"]
     assert summary["range"] == {"startIndex": 2, "endIndex": 3, "startId": "e3", "endId": "e6"}
     live = session.state.summaries.live[0]

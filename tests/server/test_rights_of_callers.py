@@ -107,7 +107,7 @@ def test_a_writer_cannot_choose_what_the_operators_model_is_asked(
 def test_a_writer_may_configure_all_else_and_choose_an_allowed_model(writer: httpx.Client) -> None:
     for number, config in enumerate(
         (
-            {"profile": "rolling"},
+            {"profile": "rolling_interactions"},
             {"profile": "working_memory"},
             token_threshold(max_tokens=100),
             {"summarizer": {"model": "other-model"}},
@@ -172,7 +172,7 @@ def test_a_config_of_the_past_does_not_come_back_without_the_scope(writer: httpx
     say(admin, "past", "user")
     dear = admin.put(f"{session}/config", json={"config": CONFIGS["model"]}).json()["version"]
     assert writer.post(f"{session}/fork", json={"session_id": "past-now"}).status_code == 201, "it is so now"
-    assert admin.put(f"{session}/config", json={"config": {"profile": "rolling"}}).status_code == 200
+    assert admin.put(f"{session}/config", json={"config": {"profile": "rolling_interactions"}}).status_code == 200
     for path, body in (("restore", {"version": dear}), ("fork", {"session_id": "past-fork", "version": dear})):
         refused = writer.post(f"{session}/{path}", json=body)
         assert (refused.status_code, refused.json()["code"]) == (403, "model_settings_not_allowed"), path

@@ -129,7 +129,7 @@ async def test_a_session_names_its_own_model_parameters_and_prompts(
 async def test_a_built_in_system_prompt_calls_the_conversation_data(
     endpoint: Endpoint, model: OpenAISummarizer
 ) -> None:
-    config = {"profile": "rolling", "size": 2, "unit": "entry"}
+    config = {"profile": "rolling_interactions", "size": 2, "unit": "entry"}
     async with MemoryLedger.open(store=InMemoryStore(), config=config, summarizer=model) as ledger:
         await talk(ledger, 3)
         await ledger.settle()

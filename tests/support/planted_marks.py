@@ -15,7 +15,7 @@ _FILLER: Final = "and there is more to say about this than anybody will ever wan
 
 CONFIGS: Final[dict[str, dict[str, Any]]] = {
     "token_threshold": {"max_entries": 6, "recent_window": 2, "min_entries_to_compress": 2},
-    "overlays": {"profile": "rolling", "size": 2, "max_summaries": 3},
+    "overlays": {"profile": "rolling_interactions", "size": 2, "max_summaries": 3},
     "names_the_task": {
         "window": {"type": "full"},
         "compactions": [{"type": "summarization", "max_tokens": 1200, "model": "m", "compression_threshold": 0.5}],

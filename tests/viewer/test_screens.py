@@ -18,7 +18,7 @@ ROWS = ".row .cell-text bdi"
 def test_the_sessions_are_listed_and_filtered(watched: Watched) -> None:
     """viewer U-8, U-26."""
     page = watched.open("", ".list tbody tr")
-    heads = ["session", "user", "status", "version", "entries", "window tokens", "updated", "forked from"]
+    heads = ["session", "user", "status", "version", "entries", "tokens kept", "updated", "forked from"]
     assert page.locator(".list thead th").all_inner_texts() == heads
     assert page.locator(".list tbody th").all_inner_texts() == ["hostile", "trip-again", "trip"]
     page.get_by_label("Part of the id").fill("again")

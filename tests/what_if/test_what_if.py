@@ -60,7 +60,7 @@ def test_a_smaller_threshold__V_WIF_2() -> None:
 )
 def test_rolling_blocks__V_WIF_3(unit: str, due: int, blocks: list[str], window: tuple[int, int]) -> None:
     """Interactions 86-106 are entries 171-212, and so on."""
-    done = what_if({"profile": "rolling", "size": 21, "unit": unit})
+    done = what_if({"profile": "rolling_interactions", "size": 21, "unit": unit})
     assert len(done.completed) == due
     assert [recorded().places(record.covered) for record in done.state.summaries.live] == blocks
     shown = sorted(recorded().added.index(entry.version) + 1 for entry in window_of(done.state).entries)

@@ -112,7 +112,7 @@ export function SessionsScreen() {
                   entries
                 </th>
                 <th scope="col" class="number">
-                  window tokens
+                  tokens kept
                 </th>
                 <th scope="col">updated</th>
                 <th scope="col">forked from</th>

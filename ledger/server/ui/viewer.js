@@ -4748,7 +4748,7 @@
           /* @__PURE__ */ a4("th", { scope: "col", children: "status" }),
           /* @__PURE__ */ a4("th", { scope: "col", class: "number", children: "version" }),
           /* @__PURE__ */ a4("th", { scope: "col", class: "number", children: "entries" }),
-          /* @__PURE__ */ a4("th", { scope: "col", class: "number", children: "window tokens" }),
+          /* @__PURE__ */ a4("th", { scope: "col", class: "number", children: "tokens kept" }),
           /* @__PURE__ */ a4("th", { scope: "col", children: "updated" }),
           /* @__PURE__ */ a4("th", { scope: "col", children: "forked from" })
         ] }) }),

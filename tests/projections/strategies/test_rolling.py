@@ -20,7 +20,7 @@ class Rolling(Driven):
 
     def __init__(self, size: int, stored: int, unit: str = "entry", summarizer: Scripted | None = None, **more) -> None:
         super().__init__(
-            {"profile": "rolling", "size": size, "max_summaries": stored, "unit": unit, **more}, summarizer
+            {"profile": "rolling_interactions", "size": size, "max_summaries": stored, "unit": unit, **more}, summarizer
         )
         self.unit, self.n = unit, 0
 
@@ -404,7 +404,7 @@ def test_a_block_reaches_back_to_entries_that_have_left_the_window() -> None:
 
 def test_an_empty_session_has_no_items() -> None:
     """LAW-2: n = 0, e = 1."""
-    state = end_of_batch(given({"profile": "rolling"}).state)
+    state = end_of_batch(given({"profile": "rolling_interactions"}).state)
     blocks = state.progress_of("rolling_blocks")
     assert (blocks.seen, blocks.edge, blocks.number, blocks.retained) == (0, 1, 0, ())
     assert window_of(state).items == ()
@@ -421,7 +421,7 @@ def test_items_that_have_left_the_window_are_not_shown_as_others(unit: str) -> N
     """R-001-4: a session that was compacted, then rolls on, and one whose oldest messages were withdrawn."""
     session = Driven({"recent_window": 2, "min_entries_to_compress": 1}, Scripted(exact)).add("u a " * 12)
     session.compress(force=True)
-    new = config.load({"profile": "rolling", "size": 5, "unit": unit})
+    new = config.load({"profile": "rolling_interactions", "size": 5, "unit": unit})
     session.do(ChangeConfig(next(session.ids), new))
     assert [entry.entry_id for entry in window_of(session.state).entries] == ["e23", "e24"][
         :: 1 if unit != "entry" else -1
@@ -438,7 +438,9 @@ def test_a_block_after_a_compaction_has_only_its_own_items(unit: str) -> None:
     """R-001-1: items are counted from the last clear, whatever other strategies covered."""
     session = Driven({"recent_window": 2, "min_entries_to_compress": 1}, Scripted(exact)).add("[u a] " * 20)
     session.compress(force=True)
-    session.do(ChangeConfig(next(session.ids), config.load({"profile": "rolling", "size": 5, "unit": unit})))
+    session.do(
+        ChangeConfig(next(session.ids), config.load({"profile": "rolling_interactions", "size": 5, "unit": unit}))
+    )
     session.add("[u a] " * 10)
     covered = [version for done in session.completed if done.block for version in ranges.versions(done.covered)]
     assert covered
