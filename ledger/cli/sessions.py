@@ -61,9 +61,8 @@ def sessions(
         if not rows:
             opts.output.say("No sessions yet. Record one: memory-ledger add SESSION TEXT, or memory-ledger import FILE")
             return
-        columns = (
-            "session", "user", "status", ">version", "?>entries", "?>active", "?>summaries", ">tokens kept", "updated (UTC)"
-        )  # fmt: skip
+        counts = (">version", "?>entries", "?>active", "?>summaries", ">tokens kept")
+        columns = ("session", "user", "status", *counts, "updated (UTC)")
         lines = [
             (
                 safe(row.session_id),

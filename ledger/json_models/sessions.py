@@ -39,7 +39,9 @@ class SessionShape(Shape):
     entries: int
     active: int
     summaries: int
-    total_tokens: int = Field(description="Kept: of the active entries and the summaries, of which a window shows a part.")
+    total_tokens: int = Field(
+        description="Kept: of the active entries and the summaries, of which a window shows a part."
+    )
     active_tokens: int = Field(description="Of the active entries.")
     created_at: Time
     updated_at: Time

@@ -80,10 +80,12 @@ async def index(worked: WorkedNamespace, stream: Stream) -> Ending:
 async def _memories(
     worked: WorkedNamespace, stream: Stream, wanted: tuple[int, ...]
 ) -> dict[int, tuple[str, MemoryFields]]:
-    """Return the memories added at the versions *wanted*, by version: id and last fields, with the memory's own time."""
+    """Return the memories added at the versions *wanted*, by version: id and last fields, with its own time."""
     found = await read_items(worked.store, stream, ranges.ranges_of(wanted))
     memories = {at: version.item for at, version in found.items() if isinstance(version.item, Memory)}
-    return {at: (memory.memory_id, replace(memory.fields, created_at=memory.created_at)) for at, memory in memories.items()}
+    return {
+        at: (memory.memory_id, replace(memory.fields, created_at=memory.created_at)) for at, memory in memories.items()
+    }
 
 
 def _promoted(fields: MemoryFields, stream: Stream, state: SessionState) -> MemoryFields:
