@@ -39,7 +39,7 @@ def carried_by(data: Any) -> Carried | None:
     """Return what a request carries of *data*; None if it is nothing, as of data that a program keeps for itself."""
     if not isinstance(data, dict):
         return None
-    found = _Found()
+    found = _Walk()
     same, more = list[str](), list[str]()
     sdk = data.get("sdk")
     if isinstance(sdk, str):
@@ -61,7 +61,7 @@ def carried_by(data: Any) -> Carried | None:
     return Carried("\n".join(same), "\n".join(more), found.media)
 
 
-class _Found:
+class _Walk:
     """A walk through blocks: yields their texts and sums up the tokens of media."""
 
     def __init__(self) -> None:
