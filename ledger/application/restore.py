@@ -57,7 +57,8 @@ async def restore(handle: NamespaceHandle, session_id: str, version: int, **guar
             evidence=IfMatch(),
             count=partial(count, past.config.tokenizer),
             new_ids=tuple(handle.services.clock.ulid() for _ in range(body.ids_needed)),
-            prior=await prior_items(handle.services.store, stream, state, body),
+            # an opening empties the window, so what is active now is looked up, too
+            prior=await prior_items(handle.services.store, stream, state.as_ended() if new_life else state, body),
             opening=session_opened(stream, past.config, write_id) if new_life else None,
             restoring=not new_life and state.has_expired(handle.services.clock.now()),
             returning=returning,

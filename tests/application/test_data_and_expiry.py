@@ -245,6 +245,25 @@ async def test_a_clear_an_end_and_any_change_are_undone_exactly(store: Store, na
         await ledger.restore("unknown", 1)
 
 
+async def test_an_expired_session_is_restored_with_all_that_its_entries_were(store: Store, namespace: str) -> None:
+    """http W-70: as after an end, kinds, tool names, call ids, sources and marks come back, and no value twice."""
+    clock = SetClock()
+    ledger = opened(store, namespace, clock)
+    await ledger.add_entries("s", [{"kind": "message", "role": "user", "content": "a"} for _ in range(2)])
+    await ledger.add_tool_call("s", "shell", {"command": "ls"}, tool_call_id="c1", entry_id="m2")
+    await ledger.add_tool_result("s", "shell", "a b", tool_call_id="c1", tool_status="error", entry_id="m3")
+    await ledger.add_context("s", "a file", source="file.txt", entry_id="m4", metadata={"took": 2})
+    await ledger.edit_entry("s", "m3", "a b c")
+    await ledger.set_expiry("s", 1)
+    then = await ledger.get_state("s")
+    for write_between in (False, True):
+        clock.moment = (await ledger.get_state("s")).working.expires_at + timedelta(seconds=1)
+        if write_between:
+            await ledger.add_user_message("s", "another life")
+        await same(ledger, await ledger.restore("s", then.version), then)
+        assert (await ledger.get_entry("s", "m4")).content == "a file"
+
+
 async def test_messages_are_restored_in_their_batches(store: Store, namespace: str) -> None:
     """R-GEN-2, LAW-28: also where another life is opened."""
     ledger = opened(store, namespace)
