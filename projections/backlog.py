@@ -1,4 +1,4 @@
-"""The background work that a session still needs: messages to extract and to index, memories to promote.
+"""The background work that a session still needs: messages to extract and to index, memories to promote, compactions.
 
 Unlike the state it includes what has left the window: a summarised message is still extracted, and a removed memory
 is still promoted (http W-48 … W-50).
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ledger.errors import UnknownEvent
 from ledger.events import (
+    ConfigChanged,
     EntriesExtracted,
     EntriesIndexed,
     EntryAdded,
@@ -51,6 +52,10 @@ class Backlog(msgspec.Struct, frozen=True, omit_defaults=True):
     spoken_us: int = 0
     #: When the newest memory was recorded, in microseconds.
     noted_us: int = 0
+    #: The write of the newest batch of entries, if compactions are evaluated after it (R-CMP-8); otherwise empty.
+    batch: str = ""
+    #: The version up to which events are copies from an export file.
+    copied_until: int = 0
 
     def is_still(self, read: "Backlog", covered: Ranges) -> bool:
         """Tell whether the messages *covered* are as they were *read*, and still to be extracted."""
@@ -81,14 +86,18 @@ def evolve(state: Backlog, event: RecordedEvent) -> Backlog:
 
 def _changed(state: Backlog, event: RecordedEvent) -> Backlog:
     match event.payload:
-        case SessionOpened():
-            return Backlog(life=event.version, cleared_version=event.version)
+        case SessionOpened(imported_from=origin):
+            copied_until = (origin.version or 0) if origin else 0
+            return Backlog(life=event.version, cleared_version=event.version, copied_until=copied_until)
         case SessionCleared(ended=True):
             return Backlog(cleared_version=event.version)
         case SessionCleared():
-            return replace(state, cleared_version=event.version, unextracted=(), unindexed=())
-        case EntryAdded() as payload:
-            return _with_message(state, event, payload)
+            return replace(state, cleared_version=event.version, unextracted=(), unindexed=(), batch="")
+        case ConfigChanged(write_id=write_id) if write_id != state.batch:
+            return replace(state, batch="")
+        case EntryAdded(write_id=write_id, past=past) as payload:
+            batch = "" if past or event.version <= state.copied_until else write_id
+            return _with_message(replace(state, batch=batch), event, payload)
         case EntryEdited() | EntryRemoved() as payload:
             return _with_changed_message(state, event, payload)
         case EntriesExtracted(covered=covered):
@@ -166,4 +175,4 @@ def _within(covered: Ranges, left: Ranges) -> bool:
 
 
 #: The backlog as a projection: snapshots have this name and version.
-BACKLOG: Projection[Backlog] = Projection("backlog", 1, Backlog(), evolve)
+BACKLOG: Projection[Backlog] = Projection("backlog", 2, Backlog(), evolve)

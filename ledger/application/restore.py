@@ -155,6 +155,7 @@ def _change(
         tokenizer=counted.tokenizer,
         fallback=counted.fallback,
         listed=None,
+        past=True,
     )
     return [AddEntries((added,))]
 

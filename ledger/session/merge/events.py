@@ -110,6 +110,7 @@ def _added(
         tokenizer=counted.tokenizer,
         fallback=counted.fallback,
         listed=listed,
+        past=returning is not None,
     )
     stored, sent = match.stored, match.ours
     if stored is None:
