@@ -81,7 +81,8 @@ def evolve(state: Backlog, event: RecordedEvent) -> Backlog:
     Raises:
         UnknownEvent: a newer release wrote it; a fold without it would be wrong.
     """
-    return replace(_changed(state, event), version=event.version)
+    changed = _changed(state, event)
+    return replace(changed, version=event.version, batch=_batch(changed, event))
 
 
 def _changed(state: Backlog, event: RecordedEvent) -> Backlog:
@@ -92,12 +93,9 @@ def _changed(state: Backlog, event: RecordedEvent) -> Backlog:
         case SessionCleared(ended=True):
             return Backlog(cleared_version=event.version)
         case SessionCleared():
-            return replace(state, cleared_version=event.version, unextracted=(), unindexed=(), batch="")
-        case ConfigChanged(write_id=write_id) if write_id != state.batch:
-            return replace(state, batch="")
-        case EntryAdded(write_id=write_id, past=past) as payload:
-            batch = "" if past or event.version <= state.copied_until else write_id
-            return _with_message(replace(state, batch=batch), event, payload)
+            return replace(state, cleared_version=event.version, unextracted=(), unindexed=())
+        case EntryAdded() as payload:
+            return _with_message(state, event, payload)
         case EntryEdited() | EntryRemoved() as payload:
             return _with_changed_message(state, event, payload)
         case EntriesExtracted(covered=covered):
@@ -114,6 +112,18 @@ def _changed(state: Backlog, event: RecordedEvent) -> Backlog:
             raise UnknownEvent(type_, schema_version, version=event.version)
         case _:
             return state
+
+
+def _batch(state: Backlog, event: RecordedEvent) -> str:
+    match event.payload:
+        case EntryAdded(write_id=write_id, past=past):
+            return "" if past or event.version <= state.copied_until else write_id
+        case SessionOpened() | SessionCleared():
+            return ""
+        case ConfigChanged(write_id=write_id) if write_id != state.batch:  # it acts from the next batch on
+            return ""
+        case _:
+            return state.batch
 
 
 def _with_message(state: Backlog, event: RecordedEvent, payload: EntryAdded) -> Backlog:

@@ -164,10 +164,15 @@ async def test_a_worker_ends_what_was_asked_for_and_compacts_no_more__R_CMP_10(
     source = ledger_over(InMemoryStore(), config={"profile": "none"})
     await talk(source)
     await ledger.import_session(await source.export_session("s"))
-    ledger.set_summarizer(None, never)
+    called = asyncio.Event()
+
+    async def hangs(prompt: str) -> str:
+        called.set()
+        return await never(prompt)
+
+    ledger.set_summarizer(None, hangs)
     asked = asyncio.create_task(ledger.compress("s"))
-    while await outcomes(ledger) != ["requested"]:
-        await asyncio.sleep(0.01)
+    await called.wait()
     assert await work(store, namespace, model, compaction_lease_s=0.0001) == 1
     assert await outcomes(ledger) == ["requested", "failed abandoned"]
     asked.cancel()
