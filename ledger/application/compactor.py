@@ -16,6 +16,7 @@ from uuid import UUID
 import msgspec
 
 from ledger.application.command_handler import CommandHandler
+from ledger.application.compaction_log import log_outcome
 from ledger.application.compaction_requests import CompactionJob, CompactionRequests, RequestOutcome
 from ledger.application.writes import Idempotency, WriteOptions
 from ledger.codec import decode
@@ -121,8 +122,7 @@ class Compactor:
         """
         # R-CMP-8
         try:
-            if self._stale(state):
-                state = await self._abandon_stale(stream, actor)
+            state = await self.abandon_stale(stream, state, actor=actor)
             for index, compaction in enumerate(state.config.compactions[skip:], start=skip):
                 if await self._states.view(stream, state, partial(plan_automatic, state, compaction)) is None:
                     continue
@@ -154,7 +154,7 @@ class Compactor:
             Unavailable: it is unknown whether the outcome was recorded.
         """
         # R-000-5
-        await self._abandon_stale(stream, actor)
+        await self._abandon(stream, actor)
         requested = await self._request(
             stream,
             lambda state: plan_manual(state, request.key, force=request.force, keep_tokens=request.keep_tokens),
@@ -226,8 +226,12 @@ class Compactor:
             self._completed(stream, outcome.done)
         return outcome
 
-    async def _abandon_stale(self, stream: Stream, actor: str) -> SessionState:
-        """Record as abandoned the compactions that a process started and never ended (R-CMP-10)."""
+    async def abandon_stale(self, stream: Stream, state: SessionState, *, actor: str) -> SessionState:
+        """Record as abandoned the compactions that a process started and never ended; return the state after it."""
+        # R-CMP-10
+        return await self._abandon(stream, actor) if self._stale(state) else state
+
+    async def _abandon(self, stream: Stream, actor: str) -> SessionState:
 
         async def commands_for(state: SessionState) -> Sequence[Command]:
             return [
@@ -235,7 +239,10 @@ class Compactor:
                 for compaction_id in self._stale(state)
             ]
 
-        return (await self._commands.write(stream, commands_for, actor=actor)).state
+        written = await self._commands.write(stream, commands_for, actor=actor)
+        for event in written.events:
+            log_outcome(stream, event)
+        return written.state
 
     def _stale(self, state: SessionState) -> list[str]:
         """Return the compactions of other processes whose lease has passed."""
@@ -271,18 +278,11 @@ class Compactor:
         if not written.events:
             return None
         event = written.events[0]
+        log_outcome(job.stream, event)
         if isinstance(event.payload, CompactionCompleted):
-            if event.payload.error:
-                log.warning(
-                    "the extractive summarizer wrote the summary %s: %s", event.payload.key, event.payload.error
-                )
             self._completed(job.stream, result_of(event, event.payload))
         elif isinstance(event.payload, CompactionFailed) and event.payload.reason != "abandoned":
-            failed = event.payload
-            log.warning("the compaction %s failed: %s: %s", failed.key, failed.reason, failed.detail)
-            self._failed(job.stream, failed)
-        elif isinstance(event.payload, CompactionDiscarded):
-            log.info("the compaction %s was discarded: %s", event.payload.key, event.payload.reason)
+            self._failed(job.stream, event.payload)
         skip = _next_evaluation(job, written.state, event, then_from)
         if skip is not None:
             await self.evaluate(job.stream, written.state, actor=job.actor, skip=skip)

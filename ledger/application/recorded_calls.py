@@ -195,7 +195,8 @@ async def _decision(
     opening = opening_commands(handle, stream, state)
     write_id = handle.services.clock.ulid()
     tokenizer = (handle.services.config if new_life else state.config).tokenizer
-    entries = [new_entry(handle, draft, write_id, tokenizer) for draft in drafts]
+    new_entries = [new_entry(handle, draft, write_id, tokenizer) for draft in drafts]
+    entries = tuple(msgspec.structs.replace(entry, past=True) for entry in new_entries)
     kept = await keep_once(handle, stream, state, large, write_id)
     first = state.version + len(opening) + sum(len(each.events) for each in kept) + 1
     removed = tuple(
@@ -203,4 +204,4 @@ async def _decision(
         for place, entry in enumerate(entries)
         if entry.entry_id not in visible
     )
-    return Decision([*opening, *kept, AddEntries(tuple(entries)), HideAdded(removed)], note, exact=True)
+    return Decision([*opening, *kept, AddEntries(entries), HideAdded(removed)], note, exact=True)

@@ -20,6 +20,7 @@ from ledger.session.merge.fields import body_of, context_text
 from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
 from ledger.tokenizers import TOKENIZERS
+from projections import ranges
 from projections.entries import Entry
 from projections.item_versions import ItemVersion, item_versions
 
@@ -41,8 +42,14 @@ async def restore(handle: NamespaceHandle, session_id: str, version: int, **guar
     past = await handle.services.states.at(stream, version=version)
     body = body_of(past)
     batches = groupby(past.window.entries, key=lambda entry: entry.write_id)
+    flags = past.working.flags
     returning = {
-        entry.entry_id: ReturningMessage(batch_id, TokenCount(entry.tokens, entry.tokenizer, entry.fallback))
+        entry.entry_id: ReturningMessage(
+            batch_id,
+            TokenCount(entry.tokens, entry.tokenizer, entry.fallback),
+            ranges.contains(flags.extracted, entry.version),
+            flags.persisted_at(entry.version),
+        )
         for batch_id, batch in ((handle.services.clock.ulid(), batch) for _, batch in batches)
         for entry in batch
     }
@@ -57,7 +64,8 @@ async def restore(handle: NamespaceHandle, session_id: str, version: int, **guar
             evidence=IfMatch(),
             count=partial(count, past.config.tokenizer),
             new_ids=tuple(handle.services.clock.ulid() for _ in range(body.ids_needed)),
-            prior=await prior_items(handle.services.store, stream, state, body),
+            # an opening empties the window, so what is active now is looked up, too
+            prior=await prior_items(handle.services.store, stream, state.as_ended() if new_life else state, body),
             opening=session_opened(stream, past.config, write_id) if new_life else None,
             restoring=not new_life and state.has_expired(handle.services.clock.now()),
             returning=returning,
@@ -147,6 +155,7 @@ def _change(
         tokenizer=counted.tokenizer,
         fallback=counted.fallback,
         listed=None,
+        past=True,
     )
     return [AddEntries((added,))]
 

@@ -40,7 +40,7 @@ def due_jobs(state: SessionState, backlog: Backlog, plan: WorkPlan) -> tuple[Due
 
 
 def _due(state: SessionState, backlog: Backlog, plan: WorkPlan) -> Iterator[DueJob]:
-    compaction = _compaction(state, plan)
+    compaction = _compaction(state, backlog, plan)
     if compaction is not None:
         yield compaction
     serves_clients = state.config.profile == "working_memory"
@@ -87,15 +87,18 @@ def due_runs(state: SummaryViews, plan: WorkPlan) -> tuple[DueJob, ...]:
     return (DueJob("summarize", run.work, to_datetime(run.due_us)),)
 
 
-def _compaction(state: SessionState, plan: WorkPlan) -> DueJob | None:
-    """Return the compaction that a worker must do, because its process ended before it finished or started it."""
+def _compaction(state: SessionState, backlog: Backlog, plan: WorkPlan) -> DueJob | None:
+    """Return the compaction that a worker must do, because its process ended before it finished or started it.
+
+    Nobody starts one in a session that was imported, recorded, restored or forked before somebody writes to it.
+    """
     lease = timedelta(seconds=plan.compaction_lease_s)
     started_jobs = [
         DueJob("compact", f"request {flight.request.compaction_id}", to_datetime(flight.recorded_us) + lease)
         for flight in state.compactions.in_flight
     ]
     unstarted: list[DueJob] = []
-    if any(plan_automatic(state, strategy) is not None for strategy in state.config.compactions):
+    if backlog.batch and any(plan_automatic(state, strategy) is not None for strategy in state.config.compactions):
         due_at: datetime = to_datetime(state.updated_us) + timedelta(seconds=UNSTARTED_S)
         unstarted.append(DueJob("compact", f"plan {state.version}", due_at))
     return min((*started_jobs, *unstarted), key=lambda job: job.due_at, default=None)

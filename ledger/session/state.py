@@ -94,6 +94,10 @@ class SessionState(msgspec.Struct, frozen=True):
         """Return the state as a clock that is ahead of every other one sees it."""
         return replace(self, working=replace(self.working, touched_us=0))
 
+    def as_ended(self) -> "SessionState":
+        """Return the state once its life is over: nothing is active, and marks of entries are still known."""
+        return replace(self, opened=False, window=ActiveEntries(), working=WorkingMemory(flags=self.working.flags))
+
     def shown_tokens(self) -> int:
         """Return the tokens of what the window strategy shows, without retrieved items."""
         strategy = WINDOWS[self.config.window.type]

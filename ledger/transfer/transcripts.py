@@ -249,7 +249,8 @@ class _ConversationWrite:
             self._tally.entries[self._target.stream.session_id] += 1
             if (line_type := line_type_of(draft)) is not None:
                 self._tally.other_lines[line_type] += 1
-            yield entry_event(draft, write_id=write_id, entry_id=entry_id, tokenizer=self._target.config.tokenizer)
+            added = entry_event(draft, write_id=write_id, entry_id=entry_id, tokenizer=self._target.config.tokenizer)
+            yield msgspec.structs.replace(added, past=True)
         for draft in new:
             if is_hidden(draft):
                 removed = self._window.remove(draft.entry_id or "", write_id)
