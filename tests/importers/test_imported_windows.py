@@ -310,3 +310,22 @@ async def test_a_history_that_gemini_rewrote_is_the_window__IN_16(history: Any, 
     lines = [first, *said, {"$set": {"messages": history}}, gemini(11, "Next.")]
     window, _ = await shown(lines, growing=growing)
     assert [text for _, text in window] == [*(each["content"] for each in history), "Next."]
+
+
+async def test_the_session_itself_says_that_its_window_is_not_known__IN_16() -> None:
+    lines = [*talk(4), claude(5, None, "user", "What did we order?")]
+    ledger = ledger_over(InMemoryStore())
+    await imported(talk(4), ledger)
+    assert (await ledger.get_stats(SESSION)).window_not_known == 0
+    await imported(lines, ledger)
+    assert (await ledger.get_stats(SESSION)).window_not_known == 1
+    assert (await ledger.get_stats(SESSION, version=2)).window_not_known == 0
+    await ledger.clear_session(SESSION)
+    assert (await ledger.get_stats(SESSION)).window_not_known == 0
+
+
+async def test_a_rewind_leaves_the_window_known__IN_16() -> None:
+    ledger = ledger_over(InMemoryStore())
+    done = await imported([*talk(4), claude(5, 2, "user", "Instead, this.")], ledger)
+    assert [note.kind for note in done.notes] == ["rewind"]
+    assert (await ledger.get_stats(SESSION)).window_not_known == 0
