@@ -20,6 +20,8 @@ class Counts(msgspec.Struct, frozen=True):
     model_calls: int = 0
     model_tokens: int = 0
     last_compaction_us: int = 0
+    #: Entries that say that the log they were read from does not tell what the agent sent.
+    window_not_known: int = 0
 
 
 class SessionStats(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +34,8 @@ class SessionStats(msgspec.Struct, frozen=True, kw_only=True):
     removed_entries: int = 0
     #: Those of the compressed ones that no summary stands for.
     erased_entries: int = 0
+    #: Those that say, in their metadata, that the log they were read from does not tell what the agent sent.
+    window_not_known: int = 0
     summaries: int = 0
     #: Tokens of the active entries and the summaries; not of what they stand for.
     total_tokens: int = 0
@@ -73,8 +77,10 @@ class MemoryMetrics(msgspec.Struct, frozen=True, kw_only=True):
 def evolve(state: Counts, event: RecordedEvent) -> Counts:
     """Return the counts after *event*."""
     match event.payload:
-        case EntryAdded():
-            return replace(state, added=state.added + 1)
+        case EntryAdded() as payload:
+            return replace(
+                state, added=state.added + 1, window_not_known=state.window_not_known + leaves_window_unknown(payload)
+            )
         case CompactionCompleted() as payload:
             covered = ranges.size(payload.covered)
             return replace(
@@ -93,3 +99,9 @@ def evolve(state: Counts, event: RecordedEvent) -> Counts:
             return Counts()
         case _:
             return state
+
+
+def leaves_window_unknown(payload: EntryAdded) -> bool:
+    """Tell whether an entry says that the log it was read from does not tell what the agent sent."""
+    note = (payload.metadata or {}).get("import_note")
+    return isinstance(note, dict) and note.get("kind") == "window_not_known"

@@ -25,6 +25,7 @@ from ledger.adapters.claude_agent_listing import (
     read_summary,
     summary_data,
 )
+from ledger.adapters.claude_agent_window import NEWEST, AgentWindow
 from ledger.adapters.deleting import OnDelete, check_deletes, check_on_delete, end_session
 from ledger.adapters.large_items import LargeValues, with_large_values
 from ledger.adapters.opening import OpenedLedger
@@ -32,9 +33,11 @@ from ledger.application.entries_with_data import add_entries_with_data
 from ledger.application.transcript import transcript_of
 from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, SessionNotFound
-from ledger.events import JsonObject
+from ledger.events import CompactionCompleted, EntryAdded, JsonObject
 from ledger.memory import MemoryLedger
+from ledger.names import is_entry_id
 from ledger.results import When
+from ledger.session.state import SessionState
 from projections import config as memory_config
 
 T = TypeVar("T")
@@ -162,16 +165,25 @@ async def _append(
 
     def data_after(data: JsonObject, new: Sequence[int]) -> JsonObject:
         changed: JsonObject = {} if KEYS in data else {KEYS: readable_key(key)}
+        uuids = [uuid for number in new if is_entry_id(uuid := lines[number].get("uuid") or "")]
+        if uuids:
+            changed[NEWEST] = uuids[-1]
         if fold is not None:
             before = read_summary(data.get(SUMMARY))
             previous = None if before is None else {"session_id": key["session_id"], "mtime": 0, "data": before}
             changed[SUMMARY] = summary_data(fold(previous, key, [lines[number] for number in new])["data"])
         return changed
 
-    large = LargeValues()
+    async def follow(
+        new: Sequence[int], entries: Sequence[EntryAdded], first: int, state: SessionState
+    ) -> tuple[list[EntryAdded], list[CompactionCompleted]]:
+        return await window.follow([lines[number] for number in new], entries, first, state)
+
+    handle, large = ledger._handle, LargeValues()  # noqa: SLF001 - adapters are part of the ledger
+    window = AgentWindow(handle, handle.stream(session, user), of_agent=fold is None)
     drafts = [draft_of(line, large, field=f"entries[{at}]") for at, line in enumerate(lines)]
     await add_entries_with_data(
-        ledger._handle,  # noqa: SLF001 - adapters are part of the ledger
+        handle,
         session,
         drafts,
         data_after,
@@ -179,6 +191,7 @@ async def _append(
         config=_CONFIG,
         idempotency_key=idempotency_key,
         kept=large.drafts(),
+        follow=follow,
     )
 
 

@@ -1,19 +1,27 @@
 """Add entries and change the session data in one write, for adapters that keep a value beside a transcript."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
 
 from ledger.application.added_entries import known_entries
 from ledger.application.handle import NamespaceHandle
 from ledger.application.kept_by_digest import keep_once
 from ledger.application.session_start import new_entry, opening_commands, starts_life
 from ledger.application.writes import Decision
-from ledger.events import JsonObject
-from ledger.session.commands import AddEntries, ChangeData
+from ledger.events import CompactionCompleted, EntryAdded, JsonObject
+from ledger.session.commands import AddEntries, ChangeData, FollowAgent
 from ledger.session.drafts import EntryDraft
 from ledger.session.kept_drafts import KeptDraft
 from ledger.session.state import SessionState
 from projections.config import MemoryConfig
+
+#: Gets the indexes of the new drafts, their entries, the version of the first of these, and the state before them;
+#: returns the entries as they are to be added, and what leaves the window after that.
+Follow: TypeAlias = Callable[
+    [Sequence[int], Sequence[EntryAdded], int, SessionState],
+    Awaitable[tuple[Sequence[EntryAdded], Sequence[CompactionCompleted]]],
+]
 
 
 async def add_entries_with_data(
@@ -26,6 +34,7 @@ async def add_entries_with_data(
     config: MemoryConfig | None = None,
     idempotency_key: str | None = None,
     kept: Sequence[KeptDraft] = (),
+    follow: Follow | None = None,
 ) -> int:
     """Add those *drafts* whose ids are not stored yet, and set whole keys of the session data; return the version.
 
@@ -33,6 +42,7 @@ async def add_entries_with_data(
     called again if another writer was first. A session that begins has *config*. If no draft is new, nothing is
     written. Drafts without an id need an *idempotency_key*, or they are added once more if the call is repeated. The
     *kept* values, whose keys tell their content, are stored with them, those that the session has already not again.
+    With *follow*, the same write takes entries out of the window, as the agent did.
 
     Raises:
         InvalidInput: an entry or the data is over a limit.
@@ -58,16 +68,24 @@ async def add_entries_with_data(
             return Decision([], None)
         write_id = handle.services.clock.ulid()
         own = (config or handle.services.config) if new_life else state.config
-        entries = tuple(new_entry(handle, drafts[number], write_id, own.tokenizer) for number in new)
+        opening = opening_commands(handle, stream, state, config)
+        keep = await keep_once(handle, stream, state, kept, write_id) if kept else ()
+        entries: Sequence[EntryAdded] = [new_entry(handle, drafts[at], write_id, own.tokenizer) for at in new]
+        left: Sequence[CompactionCompleted] = ()
+        if follow is not None:
+            first = state.version + len(opening) + sum(len(each.events) for each in keep) + 1
+            entries, left = await follow(new, entries, first, SessionState() if new_life else state)
         changed = data_after({} if new_life else state.working.data, new)
         return Decision(
             [
-                *opening_commands(handle, stream, state, config),
-                *(await keep_once(handle, stream, state, kept, write_id) if kept else ()),
-                AddEntries(entries),
+                *opening,
+                *keep,
+                AddEntries(tuple(entries)),
+                *([FollowAgent(tuple(left))] if left else []),
                 *([ChangeData(write_id, changed, begins=new_life)] if changed else []),
             ],
             None,
+            exact=bool(left),  # which names versions
             items_after=state.cleared_version if leaves_it_to_append else None,
         )
 

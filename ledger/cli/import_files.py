@@ -112,7 +112,7 @@ def _import_folders(
                 show_folders(opts, folders, user)
                 opts.output.tell("watching; Ctrl-C ends it", "dim")
                 sys.stdout.flush()
-                await folders.watch(lambda done, failed: tell_more(opts.output, done, failed))
+                await folders.watch(lambda *news: tell_more(opts.output, *news))
 
     try:
         run(work)

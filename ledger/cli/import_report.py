@@ -29,12 +29,11 @@ def show_folders(opts: Options, folders: FolderImport, user: str | None) -> None
     output = opts.output
     counts, lines, names = folders.totals()
     failed = _failures(folders.failed)
-    notes = [note for imported in folders.imported for note in imported.notes]
     value = {
         **{name: counts[name] for name in ("sessions", "entries", "skipped")},
         "session_ids": names,
         "other_lines": dict(lines.most_common()),
-        "notes": plain_notes(notes),
+        "notes": plain_notes(folders.notes),
         "files": folders.files,
         "no_transcripts": sorted(folders.others),
         "failed": [{"file": path, "message": message} for path, message in failed.items()],
@@ -43,7 +42,7 @@ def show_folders(opts: Options, folders: FolderImport, user: str | None) -> None
     def show() -> None:
         output.say(f"{counted(folders.files, 'file')} read")
         show_imported(output, counts, lines, names)
-        show_notes(output, notes)
+        show_notes(output, folders.notes)
         if folders.others:
             output.say(
                 f"without a transcript: {', '.join(sorted(folders.others)[:5])}{_more(len(folders.others))}", "dim"
@@ -63,13 +62,19 @@ def _more(number: int) -> str:
     return f"  … and {number - 5} more" if number > 5 else ""
 
 
-def tell_more(output: Output, done: Sequence[Imported], failed: Mapping[str, LedgerError]) -> None:
-    """Say what was recorded while watching, and which files could not be since then."""
+def tell_more(
+    output: Output, done: Sequence[Imported], notes: Sequence[ImportNote], failed: Mapping[str, LedgerError]
+) -> None:
+    """Say what was recorded while watching, what is to say of its windows, and which files could not be since then."""
     for imported in done:
         if imported.entries and output.json:
             output.line({"entries": imported.entries, "session_ids": imported.session_ids})
         elif imported.entries:
             output.say(f"{counted(imported.entries, 'entry')} more: {'  '.join(imported.session_ids)}")
+    if notes and output.json:
+        output.line({"notes": plain_notes(notes)})
+    elif notes:
+        show_notes(output, notes)
     for path, message in _failures(failed).items():
         if output.json:
             output.line({"failed": {"file": path, "message": message}})

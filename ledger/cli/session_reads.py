@@ -161,18 +161,21 @@ def context(
     """Print what the model is shown."""
     opts = options()
 
-    async def work() -> tuple[Context, dict[str, bytes]]:
+    async def work() -> tuple[Context, dict[str, bytes], int]:
         async with opened(opts) as ledger:
             await ledger.get_state(session, user_id=user)  # an unknown session is refused
             found = await ledger.get_context(session, **when(at, user), query=query, record=record)
-            return found, await ledger.get_attachments(found, user_id=user) if form in REQUESTS else {}
+            stats = await ledger.get_stats(session, version=found.version, user_id=user)
+            attachments = await ledger.get_attachments(found, user_id=user) if form in REQUESTS else {}
+            return found, attachments, stats.window_not_known
 
-    found, attachments = run(work)
+    found, attachments, not_known = run(work)
     value = {
         "session_id": session,
         "version": found.version,
         "tokens": found.tokens,
         "budget": BudgetShape.model_validate(found.budget),
+        "window_not_known": not_known,
         "recalled": [RecalledShape.model_validate(entry) for entry in found.recalled],
         "text": found.text,
         "messages": found.messages,
@@ -199,6 +202,11 @@ def context(
             opts.output.table((">version", *WHY, "~text"), rows)
         if found.budget.over_budget:
             opts.output.note(over_limit(found.budget))
+        if not_known:
+            opts.output.note(
+                "the log of this session does not say all that the agent sent, so it may have been shown something "
+                "else; `import` of the file says where"
+            )
 
     opts.output.result(value, show_context)
 

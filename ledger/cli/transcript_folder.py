@@ -12,7 +12,7 @@ import anyio
 
 from ledger.errors import ImportRefused, InvalidInput, LedgerError, Unavailable
 from ledger.importers import session_name_of
-from ledger.transfer.importing import Imported
+from ledger.transfer.importing import Imported, ImportNote
 
 #: The endings of files that may be transcripts or exports, each also with ``.gz``.
 ENDINGS: Final = (".json", ".jsonl", ".ndjson", ".traj")
@@ -22,6 +22,7 @@ _SECONDS: Final = 2.0
 
 #: Imports the file with a path, for sessions with a name.
 ImportFile = Callable[[str, str], Awaitable[Imported]]
+Report = Callable[[list[Imported], list[ImportNote], dict[str, LedgerError]], None]
 
 
 class Found(NamedTuple):
@@ -40,6 +41,7 @@ class FolderImport:
         self._seen: dict[Path, tuple[int, int, int]] = {}
         self._unreadable: dict[str, LedgerError] = {}
         self.imported: list[Imported] = []
+        self.notes: list[ImportNote] = []  # each once, although every import of a file has all of them
         self.failed: dict[str, LedgerError] = {}
         self.others: set[str] = set()
         self.files = 0
@@ -68,18 +70,21 @@ class FolderImport:
         progress(len(changed), len(changed))
         self.files = len(self._seen)
         self.imported += done
+        self.notes = list(dict.fromkeys([*self.notes, *(note for one in done for note in one.notes)]))
         return done
 
-    async def watch(self, report: Callable[[list[Imported], dict[str, LedgerError]], None]) -> None:
+    async def watch(self, report: Report) -> None:
         """Import what comes, looking every two seconds, until cancelled.
 
-        *report* gets what was recorded, and the faults that are new, by file.
+        *report* gets what was recorded, and the notes and faults that are new, the latter by file.
         """
         while True:
             await anyio.sleep(_SECONDS)
             before = {path: str(fault) for path, fault in self.failed.items()}
+            known = len(self.notes)
             done = await self.once(lambda done, total: None)
-            report(done, {path: fault for path, fault in self.failed.items() if before.get(path) != str(fault)})
+            failed = {path: fault for path, fault in self.failed.items() if before.get(path) != str(fault)}
+            report(done, self.notes[known:], failed)
 
     def totals(self) -> tuple[Counter[str], Counter[str], list[str]]:
         """Return the numbers of sessions, entries and skipped entries; other lines by type; and the sessions."""

@@ -201,6 +201,9 @@ class StatsShape(Shape):
     compressed_entries: int
     removed_entries: int
     erased_entries: int = Field(description="Those of the compressed ones that no summary stands for.")
+    window_not_known: int = Field(
+        description="Those that say that the log they were read from does not tell what the agent sent."
+    )
     summaries: int
     total_tokens: int = Field(description="Of the active entries and the summaries; not of what they stand for.")
     active_tokens: int = Field(description="Of the active entries.")

@@ -8,6 +8,7 @@ import msgspec
 from ledger.errors import FailureReason
 from ledger.events import (
     Block,
+    CompactionCompleted,
     ContextRendered,
     Continuation,
     EntriesExtracted,
@@ -239,6 +240,12 @@ class HideAdded(msgspec.Struct, frozen=True):
     removed: tuple[EntryRemoved, ...]
 
 
+class FollowAgent(msgspec.Struct, frozen=True):
+    """Take entries out of the window that an agent left out, perhaps for a summary, at the versions in the events."""
+
+    events: tuple[CompactionCompleted, ...]
+
+
 class RecordContext(msgspec.Struct, frozen=True):
     """Record what a model was shown; it may have been rendered from an older state."""
 
@@ -260,6 +267,7 @@ Command: TypeAlias = (
     | RecordContext
     | Keep
     | HideAdded
+    | FollowAgent
     | RestoreSession
     | ChangeData
     | SetExpiry

@@ -32,6 +32,7 @@ from ledger.session.commands import (
     CompleteCompaction,
     EditEntry,
     FailCompaction,
+    FollowAgent,
     HideAdded,
     Keep,
     MarkExtracted,
@@ -101,6 +102,7 @@ def _decide_beside_window(
     state: SessionState,
     command: Keep
     | HideAdded
+    | FollowAgent
     | RecordContext
     | RestoreSession
     | ChangeData
@@ -115,6 +117,8 @@ def _decide_beside_window(
             return list(events)
         case HideAdded(removed=hidden):
             return list(hidden)
+        case FollowAgent(events=changes):
+            return list(changes)
         case RecordContext(rendered=rendered):
             return [rendered]
         case RestoreSession(write_id=write_id):

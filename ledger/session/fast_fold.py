@@ -17,6 +17,7 @@ from projections.compactions import Compactions
 from projections.entries import Entry, added
 from projections.items import Items, Numbering
 from projections.projection import Projection
+from projections.stats import leaves_window_unknown
 from projections.strategies import COMPACTIONS
 from projections.tool_pairs import Call
 
@@ -52,6 +53,8 @@ def _run(state: SessionState, events: Sequence[RecordedEvent], at: int) -> tuple
     for event in events[at:]:
         payload = event.payload
         if type(payload) is not EntryAdded or payload.extracted or payload.persisted_at is not None:
+            break
+        if payload.metadata is not None and leaves_window_unknown(payload):
             break
         entry = added(event, payload)
         if not items.takes(entry):

@@ -44,6 +44,7 @@ def stats_of(state: SessionState) -> SessionStats:
         compressed_entries=state.counts.covered + state.counts.erased,
         removed_entries=state.counts.removed,
         erased_entries=state.counts.erased,
+        window_not_known=state.counts.window_not_known,
         summaries=len(state.summaries.live),
         total_tokens=state.window.tokens + state.summaries.tokens,
         active_tokens=state.window.tokens,

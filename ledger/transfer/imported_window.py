@@ -105,14 +105,19 @@ class ImportedWindow:
         if self._summaries:
             yield ContextSet(write_id=write_id, folds=tuple(summary_id for summary_id, _ in self._summaries))
         if self._active:
-            yield CompactionCompleted(
-                write_id=write_id,
-                compaction_id=compaction_id,
-                key=IMPORTED,
-                strategy=IMPORTED,
-                effect="erase",
-                covered=ranges.ranges_of(sorted(version for version, _ in self._active.values())),
-                tokens_before=sum(tokens for _, tokens in self._active.values()),
-                method="imported",
-            )
+            yield erasure(self._active.values(), write_id, compaction_id)
         self._active, self._pinned, self._summaries = {}, set(), []
+
+
+def erasure(places: Collection[tuple[int, int]], write_id: str, compaction_id: str) -> CompactionCompleted:
+    """Return the event by which the entries at *places*, each a version and its tokens, leave the window."""
+    return CompactionCompleted(
+        write_id=write_id,
+        compaction_id=compaction_id,
+        key=IMPORTED,
+        strategy=IMPORTED,
+        effect="erase",
+        covered=ranges.ranges_of(sorted(version for version, _ in places)),
+        tokens_before=sum(tokens for _, tokens in places),
+        method="imported",
+    )

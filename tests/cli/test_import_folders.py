@@ -170,6 +170,10 @@ def test_watching_takes_in_what_is_written_and_ends_with_control_c(cli: Cli, pro
     with growing.open("a") as file:
         file.write("".join(lines[2:]))
     assert watching.stdout.readline() == f"4 entries more: {SECOND}  {SECOND}~1\n"
+    assert watching.stdout.readline().startswith(f"{SECOND}, line 5: this prompt follows an earlier line; ")
+    with growing.open("a") as file:
+        file.write('{"type": "mode", "mode": "plan"}\n')
+    assert watching.stdout.readline() == f"1 entry more: {SECOND}  {SECOND}~1\n", "a note is told once"
     watching.send_signal(signal.SIGINT)
     out, err = watching.communicate(timeout=30)
     assert (watching.returncode, err) == (0, "")

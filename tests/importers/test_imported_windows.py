@@ -122,10 +122,8 @@ async def test_a_kept_message_that_the_file_lacks_is_said_so__IN_4() -> None:
     assert [(note.kind, note.line) for note in done.notes] == [("window_not_known", 6)]
 
 
-@pytest.mark.parametrize(
-    ("parent", "kept_then"), [(2, []), (4, ["message 3", "message 4"]), (6, ["message 3", "message 4"])]
-)
-async def test_a_rewind_behind_kept_messages_takes_them_away__IN_4(parent: int, kept_then: list[str]) -> None:
+@pytest.mark.parametrize("parent", [4, 6])
+async def test_a_rewind_to_kept_messages_leaves_them__IN_4(parent: int) -> None:
     """What follows the summary follows the messages that were kept beside it."""
     kept = {"preservedSegment": {"headUuid": uuid(3), "anchorUuid": uuid(6), "tailUuid": uuid(4)}}
     lines = [
@@ -136,8 +134,39 @@ async def test_a_rewind_behind_kept_messages_takes_them_away__IN_4(parent: int, 
         claude(8, parent, "user", "Instead, this."),
     ]
     window, done = await shown(lines)
-    assert [text for _, text in window] == ["a summary", *kept_then, "Instead, this."]
+    assert [text for _, text in window] == ["a summary", "message 3", "message 4", "Instead, this."]
     assert [note.kind for note in done.notes] == ["rewind"]
+
+
+async def test_a_prompt_that_follows_a_line_which_was_compacted_is_said_so__IN_4() -> None:
+    """What a compaction took away does not come back, so what the agent sent is not known."""
+    compacted = [*talk(4), boundary(5), summary(6, 5, "a summary")]
+    lines = [*compacted, claude(7, 6, "user", "Where?"), claude(8, 2, "user", "x")]
+    window, done = await shown(lines)
+    assert [text for _, text in window] == ["a summary", "Where?", "x"]
+    assert [(note.kind, note.line) for note in done.notes] == [("window_not_known", 8)]
+
+
+async def test_results_of_a_kept_call_are_kept_with_it__IN_4() -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "dill"}
+    lines = [
+        claude(1, None, "user", "Look."),
+        claude(2, 1, "assistant", "", message={"role": "assistant", "id": "msg_2", "content": [call]}),
+        claude(3, 2, "user", "", message={"role": "user", "content": [result]}),
+        boundary(4, preservedMessages={"anchorUuid": uuid(5), "uuids": [uuid(2)]}),
+        summary(5, 4, "a summary"),
+    ]
+    window, done = await shown(lines)
+    assert [role for role, _ in window] == ["user", "assistant", "tool"]
+    assert done.notes == ()
+
+
+async def test_lines_that_were_cut_out_leave_the_window__IN_4() -> None:
+    cut = {**boundary(5), "subtype": "snip_boundary", "snipMetadata": {"removedUuids": [uuid(2), uuid(3)]}}
+    window, done = await shown([*talk(4), cut, claude(6, 4, "user", "Go on.")])
+    assert [text for _, text in window] == ["message 1", "message 4", "Go on."]
+    assert done.notes == ()
 
 
 @pytest.mark.parametrize("parent", [None, "ffffffff-0000-4000-8000-000000000001"])
@@ -281,3 +310,22 @@ async def test_a_history_that_gemini_rewrote_is_the_window__IN_16(history: Any, 
     lines = [first, *said, {"$set": {"messages": history}}, gemini(11, "Next.")]
     window, _ = await shown(lines, growing=growing)
     assert [text for _, text in window] == [*(each["content"] for each in history), "Next."]
+
+
+async def test_the_session_itself_says_that_its_window_is_not_known__IN_16() -> None:
+    lines = [*talk(4), claude(5, None, "user", "What did we order?")]
+    ledger = ledger_over(InMemoryStore())
+    await imported(talk(4), ledger)
+    assert (await ledger.get_stats(SESSION)).window_not_known == 0
+    await imported(lines, ledger)
+    assert (await ledger.get_stats(SESSION)).window_not_known == 1
+    assert (await ledger.get_stats(SESSION, version=2)).window_not_known == 0
+    await ledger.clear_session(SESSION)
+    assert (await ledger.get_stats(SESSION)).window_not_known == 0
+
+
+async def test_a_rewind_leaves_the_window_known__IN_16() -> None:
+    ledger = ledger_over(InMemoryStore())
+    done = await imported([*talk(4), claude(5, 2, "user", "Instead, this.")], ledger)
+    assert [note.kind for note in done.notes] == ["rewind"]
+    assert (await ledger.get_stats(SESSION)).window_not_known == 0

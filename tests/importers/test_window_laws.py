@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from ledger.importers import TranscriptFile, claude_code, codex
+from ledger.importers import TranscriptFile, codex
+from ledger.importers.parts import claude_branch
 from ledger.stores.in_memory import InMemoryStore
 from tests.importers.test_imported_windows import SESSION, boundary, claude, item, rollout, summary, uuid
 from tests.support.ledgers import ledger_over
@@ -94,7 +95,7 @@ async def test_the_window_is_what_the_format_says__IN_16(name: str) -> None:
 
 async def test_kept_messages_that_are_forgotten_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: as it was, a compaction of Claude Code left only its summary."""
-    monkeypatch.setattr(claude_code, "kept_by", lambda *_: ([], False, True))
+    monkeypatch.setattr(claude_branch, "kept_by", lambda *_: ([], False, True))
     assert await wrong("claude-code", range(30))
 
 

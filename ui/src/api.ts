@@ -843,6 +843,7 @@ export interface Stats {
   compressed_entries: number;
   removed_entries: number;
   erased_entries: number;
+  window_not_known: number;
   summaries: number;
   total_tokens: number;
   active_tokens: number;

@@ -12,7 +12,15 @@ from ledger.names import is_entry_id
 
 #: The fields of a line that become fields of its entries.
 _KNOWN: Final = {"type", "uuid", "timestamp", "parentUuid", "message"}
+#: Subtypes of lines that begin a compaction, or say that results of tools were cleared.
+BOUNDARIES: Final = frozenset({"compact_boundary", "microcompact_boundary"})
 _KNOWN_OF_MESSAGE: Final = {"role", "content", "id", "type", "model", "stop_reason", "usage"}
+
+
+def field_of(value: Any, name: str) -> str | None:
+    """Return the text in a field of a line; None if it has none."""
+    field = value.get(name) if isinstance(value, dict) else None
+    return field if isinstance(field, str) and field else None
 
 
 def is_summary(value: JsonObject) -> bool:
@@ -20,13 +28,24 @@ def is_summary(value: JsonObject) -> bool:
     return value.get("isCompactSummary") is True and isinstance(value.get("message"), dict)
 
 
+def changes_window(value: JsonObject) -> bool:
+    """Tell whether a line that is no prompt takes others out of what the agent sends."""
+    return is_summary(value) or value.get("subtype") in BOUNDARIES or isinstance(value.get("snipMetadata"), dict)
+
+
 def is_prompt(value: JsonObject) -> bool:
     """Tell whether a line is what the user said, neither a tool's result nor written by the program."""
     message = value.get("message")
     if value.get("type") != "user" or value.get("isMeta") is True or not isinstance(message, dict):
         return False
-    content = message.get("content")
-    return isinstance(content, str) or (isinstance(content, list) and not any(map(is_result, content)))
+    return isinstance(message.get("content"), str | list) and not has_results(value)
+
+
+def has_results(value: JsonObject) -> bool:
+    """Tell whether a line has results of tools."""
+    message = value.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    return isinstance(content, list) and any(map(is_result, content))
 
 
 def kept_by(metadata: Any, summary: str, order: Sequence[str]) -> tuple[list[str], bool, bool]:

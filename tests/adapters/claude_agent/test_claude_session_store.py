@@ -64,8 +64,9 @@ async def test_lines_come_back_whole_and_are_messages_calls_and_results__CL_2__C
         "tool_result",
         "tool_result",
     ]
-    assert entries[2].content == "Plan the spring work."
-    stored = json.dumps([entry.data for entry in entries])
+    assert entries[0].content == "Plan the spring work."
+    whole = await opened.get_transcript(KEY["session_id"], user_id=KEY["project_key"])
+    stored = json.dumps([entry.data for entry in whole])
     assert "Plan the spring work." not in stored, "a text is stored once"
     assert (await opened.verify()).ok
 
