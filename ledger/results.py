@@ -12,6 +12,7 @@ from ledger.messages.anthropic import anthropic_request
 from ledger.messages.chat import chat_request
 from ledger.messages.responses import responses_request
 from ledger.prices import Spending
+from ledger.session.carried import counted_by_text
 from ledger.session.state import SessionState
 from ledger.what_if.run import Answers
 from projections import rendering
@@ -234,6 +235,11 @@ class Context(msgspec.Struct, frozen=True):
     def tokens(self) -> int:
         """Tokens of the context, with its knowledge."""
         return self.window.tokens + self.window.knowledge_tokens
+
+    @property
+    def counted_by_text(self) -> tuple[int, ...]:
+        """The versions of shown entries that an older release counted by their text alone: too low (R-TOK-8)."""
+        return tuple(entry.version for entry in self.entries if counted_by_text(entry))
 
     @property
     def budget(self) -> Budget:

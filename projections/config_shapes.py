@@ -17,7 +17,7 @@ from projections.strategies import COMPACTIONS, WINDOWS
 _CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _TWICE = "is given in two spellings; give it once"
 _CANONICAL = {"window", "compactions"}
-_COMMON = {"tokenizer", "summarizer", "formatter", "profile", "limit"}
+_COMMON = {"tokenizer", "summarizer", "formatter", "profile", "limit", "reserve_tokens"}
 _TYPE_ALIASES = ("memory_strategy_id", "long_term_memory_id", "name")
 _MEMORY_MANAGER = {
     "max_entries",
@@ -80,7 +80,7 @@ def merge(current: JsonObject, changes: Mapping[str, Any] | Sequence[Any]) -> Js
     plain = _checked(changes)
     _refuse_alone(plain)
     if plain.get("profile") is not None:
-        general = {name: current[name] for name in ("tokenizer", "summarizer", "formatter") if name not in plain}
+        general = {name: current[name] for name in _COMMON - {"profile", "limit"} if name not in plain}
         return {**_without_nulls(general), **canonical(changes)}
     merged = dict(current)
     for name in list(plain):

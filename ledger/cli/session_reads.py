@@ -173,6 +173,7 @@ def context(
         "version": found.version,
         "tokens": found.tokens,
         "budget": BudgetShape.model_validate(found.budget),
+        "counted_by_text": list(found.counted_by_text),
         "recalled": [RecalledShape.model_validate(entry) for entry in found.recalled],
         "text": found.text,
         "messages": found.messages,
@@ -199,6 +200,11 @@ def context(
             opts.output.table((">version", *WHY, "~text"), rows)
         if found.budget.over_budget:
             opts.output.note(over_limit(found.budget))
+        if older := len(found.counted_by_text):
+            opts.output.note(
+                f"{older} of the entries were counted by their text alone, by an older release: a request has more "
+                "tokens; `memory-ledger what-if SESSION --recount` counts them again"
+            )
 
     opts.output.result(value, show_context)
 

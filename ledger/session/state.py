@@ -97,7 +97,8 @@ class SessionState(msgspec.Struct, frozen=True):
     def shown_tokens(self) -> int:
         """Return the tokens of what the window strategy shows, without retrieved items."""
         strategy = WINDOWS[self.config.window.type]
-        return strategy.tokens(self) if strategy.tokens else strategy.window(self.config.window, self, NO_HINTS).tokens
+        own = self.config.effective(self.config.window)
+        return strategy.tokens(self) if strategy.tokens else strategy.window(own, self, NO_HINTS).tokens
 
     def progress_of(self, key: str) -> Any:
         """Return what the strategy with *key* folded; None at first."""
@@ -198,7 +199,7 @@ def end_of_batch(state: SessionState) -> SessionState:
 
 
 #: The state as a projection: snapshots have this name and version.
-SESSION: Projection[SessionState] = Projection("session", 4, SessionState(), evolve)
+SESSION: Projection[SessionState] = Projection("session", 5, SessionState(), evolve)
 
 
 def _summaries(state: SessionState, event: RecordedEvent) -> LiveSummaries:

@@ -316,10 +316,7 @@ def test_config(trip: Cli, file: File) -> None:
     changed = trip.json("config", "trip", "--set", "maxTokens=8000", "--set", "prompt=Sum up: {content}")
     assert changed["compactions"][0]["max_tokens"] == 8_000
     assert changed["compactions"][0]["prompt"] == "Sum up: {content}"
-    assert (
-        trip.json("config", "trip", "--file", file({"profile": "rolling_interactions", "size": 3}))["profile"]
-        == "rolling"
-    )
+    assert trip.json("config", "trip", "--file", file({"profile": "rolling", "size": 3}))["profile"] == "rolling"
     assert trip.json("config", "trip", "--file", "-", input=json.dumps(before)) == before
     assert trip.json("config", "trip") == before
     assert trip.json("config", "show", "trip") == before

@@ -61,6 +61,7 @@ def test_the_default_is_the_memory_manager_with_the_fields_of_the_table() -> Non
         "profile": "memory_manager",
         "formatter": "default",
         "limit": None,
+        "reserve_tokens": 0,
     }
 
 
