@@ -291,8 +291,8 @@ class Context(msgspec.Struct, frozen=True):
         return anthropic_request(self.shown_messages, attachments)
 
     def formatted(self, formatter: Formatter | None = None) -> list[JsonObject]:
-        """Return the messages that *formatter*, or else the config's formatter, makes of the context, oldest first."""
-        return (formatter or FORMATTERS[self.config.formatter]).format_messages(self._chat.items)
+        """Return the messages that *formatter*, or else the config's ``formatted_by``, makes of the context, oldest first."""
+        return (formatter or FORMATTERS[self.config.formatted_by]).format_messages(self._chat.items)
 
     @property
     def _newest_first(self) -> bool:

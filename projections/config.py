@@ -45,7 +45,8 @@ class MemoryConfig(Config):
     tokenizer: TokenizerName = "o200k_base"
     summarizer: SummarizerConfig = SummarizerConfig()
     profile: Profile | None = None
-    formatter: str = "default"
+    #: The formatter of `Context.formatted`, and of nothing else; configs of seed 002 call it ``formatter``.
+    formatted_by: str = "default"
     #: What each request carries beside the window, such as the schemas of tools; all limits in tokens are lower by it.
     reserve_tokens: int = Field(default=0, ge=0)
     #: Used if no strategy has a limit of its own: stats only report that it is near (R-002-7).
@@ -185,8 +186,8 @@ def _check_together(config: MemoryConfig) -> None:
         if key in keys[:at]:
             message = "another compaction has this key; choose a different one"
             raise InvalidInput("bad_config", message, field=f"compactions[{at}].key")
-    if config.formatter not in FORMATTERS:
-        raise InvalidInput("bad_config", f"must be one of {', '.join(sorted(FORMATTERS))}", field="formatter")
+    if config.formatted_by not in FORMATTERS:
+        raise InvalidInput("bad_config", f"must be one of {', '.join(sorted(FORMATTERS))}", field="formatted_by")
     for path, part in config.parts:
         given = part.token_limit
         if given is not None and 0 < given <= config.reserve_tokens:

@@ -17,7 +17,8 @@ from projections.strategies import COMPACTIONS, WINDOWS
 _CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _TWICE = "is given in two spellings; give it once"
 _CANONICAL = {"window", "compactions"}
-_COMMON = {"tokenizer", "summarizer", "formatter", "profile", "limit", "reserve_tokens"}
+_COMMON = {"tokenizer", "summarizer", "formatted_by", "profile", "limit", "reserve_tokens"}
+_FIELD_ALIASES = {"preserve_message_types": "preserve", "formatter": "formatted_by"}
 _TYPE_ALIASES = ("memory_strategy_id", "long_term_memory_id", "name")
 _MEMORY_MANAGER = {
     "max_entries",
@@ -272,7 +273,7 @@ def _normalise(raw: Mapping[str, Any], path: str) -> JsonObject:
 
 def _snake(name: str) -> str:
     snake = _CAMEL.sub(lambda match: "_" + match.group(1).lower(), name)
-    return "preserve" if snake == "preserve_message_types" else snake
+    return _FIELD_ALIASES.get(snake, snake)
 
 
 def _normalise_value(value: Any, path: str) -> Any:
