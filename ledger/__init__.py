@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from ledger.stores.in_memory import InMemoryStore
     from ledger.summarizers.openai import OpenAISummarizer
     from ledger.sync import SyncMemoryLedger
+    from ledger.tokenizers import tool_tokens
     from projections.config import MemoryConfig
 
 __version__ = "0.1.0"
@@ -130,6 +131,7 @@ __all__ = [
     "UnsafeRole",
     "VersionConflict",
     "VersionNotFound",
+    "tool_tokens",
 ]
 
 #: Loaded on first use, so that importing `ledger` is quick; importing `projections` runs this file too.
@@ -146,6 +148,7 @@ _MODULES = dict.fromkeys(__all__, "ledger.errors") | {
     "Summarizer": "ledger.ports.models",
     "SummaryText": "ledger.ports.models",
     "SyncMemoryLedger": "ledger.sync",
+    "tool_tokens": "ledger.tokenizers",
 }
 
 

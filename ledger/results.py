@@ -12,6 +12,7 @@ from ledger.messages.anthropic import anthropic_request
 from ledger.messages.chat import chat_request
 from ledger.messages.responses import responses_request
 from ledger.prices import Spending
+from ledger.session.carried import counted_by_text
 from ledger.session.state import SessionState
 from ledger.what_if.run import Answers
 from projections import rendering
@@ -236,6 +237,11 @@ class Context(msgspec.Struct, frozen=True):
         return self.window.tokens + self.window.knowledge_tokens
 
     @property
+    def counted_by_text(self) -> tuple[int, ...]:
+        """The versions of shown entries that an older release counted by their text alone: too low (R-TOK-8)."""
+        return tuple(entry.version for entry in self.entries if counted_by_text(entry))
+
+    @property
     def budget(self) -> Budget:
         """The tokens of the context by part, the limit, and the excess."""
         return budget_of(self.window, self.config, self.current_turn)
@@ -285,8 +291,8 @@ class Context(msgspec.Struct, frozen=True):
         return anthropic_request(self.shown_messages, attachments)
 
     def formatted(self, formatter: Formatter | None = None) -> list[JsonObject]:
-        """Return the messages that *formatter*, or else the config's formatter, makes of the context, oldest first."""
-        return (formatter or FORMATTERS[self.config.formatter]).format_messages(self._chat.items)
+        """Return the messages that *formatter*, or else the config's ``formatted_by``, makes of the context, oldest first."""
+        return (formatter or FORMATTERS[self.config.formatted_by]).format_messages(self._chat.items)
 
     @property
     def _newest_first(self) -> bool:

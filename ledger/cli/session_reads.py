@@ -175,6 +175,7 @@ def context(
         "version": found.version,
         "tokens": found.tokens,
         "budget": BudgetShape.model_validate(found.budget),
+        "counted_by_text": list(found.counted_by_text),
         "window_not_known": not_known,
         "recalled": [RecalledShape.model_validate(entry) for entry in found.recalled],
         "text": found.text,
@@ -206,6 +207,11 @@ def context(
             opts.output.note(
                 "the log of this session does not say all that the agent sent, so it may have been shown something "
                 "else; `import` of the file says where"
+            )
+        if older := len(found.counted_by_text):
+            opts.output.note(
+                f"{older} of the entries were counted by their text alone, by an older release: a request has more "
+                "tokens; `memory-ledger what-if SESSION --recount` counts them again"
             )
 
     opts.output.result(value, show_context)

@@ -41,8 +41,8 @@ def what_if(
 ) -> None:
     """Show what the model would see under another config or without an entry; writes nothing."""
     opts = options()
-    if config is None and not without:
-        raise InvalidInput("missing_field", "give --config, --without, or both", field="--config")
+    if config is None and not without and not recount:
+        raise InvalidInput("missing_field", "give --config, --without or --recount", field="--config")
     wanted = None if config is None else config_in(config)
     then = when(at, user)
     left_out = [int(name) if name.isascii() and name.isdigit() else name for name in without or []]

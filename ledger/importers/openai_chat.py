@@ -129,8 +129,9 @@ def _calls(message: JsonObject, tool_names: dict[str, str]) -> list[JsonObject]:
     entries = []
     legacy = message.get("function_call")
     for call in [*(message.get("tool_calls") or ()), *([{"function": legacy}] if legacy else [])]:
-        function = call.get("function") or {}
-        arguments, raw = arguments_of(function.get("arguments"))
+        function = call.get("function") or call.get("custom") or {}
+        is_text = "input" in function  # a custom tool takes text, which may look like JSON
+        arguments, raw = (function["input"], None) if is_text else arguments_of(function.get("arguments"))
         name = str(function.get("name") or call.get("name") or "unknown")
         if call.get("id"):
             tool_names[call["id"]] = name
@@ -141,8 +142,8 @@ def _calls(message: JsonObject, tool_names: dict[str, str]) -> list[JsonObject]:
             "arguments": arguments,
             "data": None if raw is None else {"arguments": raw},
         }
-        others = {key: value for key, value in function.items() if key not in {"name", "arguments"}}
-        known = {"id", "function"} | {key for key, value in call.items() if value in ("function", name)}
+        others = {key: value for key, value in function.items() if key not in {"name", "arguments", "input"}}
+        known = {"id", "function", "custom"} | {key for key, value in call.items() if value in ("function", name)}
         entries.append(with_leftovers(entry, {**call, "of_function": others or None}, known))
     return entries
 

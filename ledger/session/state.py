@@ -101,7 +101,8 @@ class SessionState(msgspec.Struct, frozen=True):
     def shown_tokens(self) -> int:
         """Return the tokens of what the window strategy shows, without retrieved items."""
         strategy = WINDOWS[self.config.window.type]
-        return strategy.tokens(self) if strategy.tokens else strategy.window(self.config.window, self, NO_HINTS).tokens
+        own = self.config.effective(self.config.window)
+        return strategy.tokens(self) if strategy.tokens else strategy.window(own, self, NO_HINTS).tokens
 
     def progress_of(self, key: str) -> Any:
         """Return what the strategy with *key* folded; None at first."""

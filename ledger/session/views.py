@@ -21,7 +21,7 @@ from projections.window import Window
 def window_of(state: SessionState, hints: Hints = NO_HINTS) -> Window:
     """Return what the model is shown under the session's window strategy. Source: R-WIN-1, R-KB-2."""
     strategy = WINDOWS[state.config.window.type]
-    window = strategy.window(state.config.window, end_of_batch(state), hints)
+    window = strategy.window(state.config.effective(state.config.window), end_of_batch(state), hints)
     return replace(window, knowledge=hints.knowledge, knowledge_tokens=hints.knowledge_tokens)
 
 
@@ -121,7 +121,7 @@ def _over_budget(state: SessionState) -> bool:
     limit = state.config.token_limit
     if limit is not None and state.shown_tokens() > limit:
         return True
-    return any(isinstance(each, TokenThreshold) and over(each, state) for each in state.config.compactions)
+    return any(isinstance(each, TokenThreshold) and over(each, state) for each in _effective(state))
 
 
 def _last_compaction(state: SessionState) -> datetime | None:
@@ -130,8 +130,11 @@ def _last_compaction(state: SessionState) -> datetime | None:
 
 def _limits(state: SessionState) -> list[TriggerLimit]:
     """Return the limits that the config watches. Source: R-002-7."""
-    parts = (state.config.limit, state.config.window, *state.config.compactions)
-    return [part for part in parts if isinstance(part, TriggerLimit)]
+    return [state.config.effective(part) for _, part in state.config.parts if isinstance(part, TriggerLimit)]
+
+
+def _effective(state: SessionState) -> list[CompactionConfig]:
+    return [state.config.effective(each) for each in state.config.compactions]
 
 
 def plan_automatic(state: SessionState, compaction: CompactionConfig) -> CompactionPlan | None:
@@ -139,7 +142,7 @@ def plan_automatic(state: SessionState, compaction: CompactionConfig) -> Compact
     state = end_of_batch(state)
     if state.compactions.running(compaction.key) or state.compactions.backs_off(compaction.key):
         return None
-    plan = COMPACTIONS[compaction.type].plan(compaction, state, Trigger())
+    plan = COMPACTIONS[compaction.type].plan(state.config.effective(compaction), state, Trigger())
     if plan is not None and plan.effect != "overlay" and state.compactions.reserved(plan.covered):
         return None
     return plan
@@ -161,7 +164,7 @@ def compaction_may_be_due(state: SessionState, queued: Sequence[RecordedEvent]) 
     entries = len(state.window.entries) + len(queued)
     tokens = state.window.tokens + state.summaries.tokens
     tokens += sum([event.payload.tokens for event in queued if isinstance(event.payload, EntryAdded)])
-    return not all(COMPACTIONS[each.type].is_quiet(each, entries, tokens) for each in state.config.compactions)
+    return not all(COMPACTIONS[each.type].is_quiet(each, entries, tokens) for each in _effective(state))
 
 
 def plan_manual(state: SessionState, key: str | None, *, force: bool, keep_tokens: int | None = None) -> CompactionPlan:
@@ -188,7 +191,7 @@ def plan_manual(state: SessionState, key: str | None, *, force: bool, keep_token
     if keep_tokens is not None and not strategy.keeps_tokens:
         message = f"a {compaction.type} compaction does not keep by tokens; leave it out"
         raise InvalidInput("bad_value", message, field="keep_tokens")
-    plan = strategy.plan(compaction, state, Trigger(False, force, keep_tokens))
+    plan = strategy.plan(state.config.effective(compaction), state, Trigger(False, force, keep_tokens))
     assert plan is not None, "a strategy that is asked manually plans or raises"
     if plan.effect != "overlay" and state.compactions.reserved(plan.covered):
         raise CompactionInProgress(compaction.key)

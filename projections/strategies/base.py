@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any, Literal, Protocol, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
 import msgspec
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
@@ -58,6 +58,13 @@ class Config(BaseModel):
     """Base of all config models: frozen, strict, without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=False)
+    #: The fields that are a number of tokens of a request; 0 and below mean another thing.
+    budgets: ClassVar[tuple[str, ...]] = ()
+
+    def less(self, tokens: int) -> Self:
+        """Return this config for a window beside which a request carries *tokens* (R-CFG-11)."""
+        given = {name: getattr(self, name) for name in self.budgets}
+        return self.model_copy(update={name: value - tokens for name, value in given.items() if value > 0})
 
 
 class WindowConfig(Config):
