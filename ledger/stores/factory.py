@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Final
 
 import psycopg
@@ -32,7 +33,7 @@ async def open_store(
 ) -> Store:
     """Return the store that *settings* name; with *served* it does not wait long for a statement or a lock.
 
-    Without *start* an embedded server that does not run is not started.
+    Without *start* an embedded server that does not run is not created, only started again.
 
     Raises:
         DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: see `PostgresStore.open`.
@@ -42,7 +43,8 @@ async def open_store(
     else:
         url = settings.database_url or EmbeddedServer(settings.data_dir).url
     embedded = settings.database_url is None
-    target = Target(url, embedded=embedded, allow_unsafe=allow_unsafe, served=served)
+    restart = partial(_restart, EmbeddedServer(settings.data_dir), settings.embedded_idle_s) if embedded else None
+    target = Target(url, embedded=embedded, allow_unsafe=allow_unsafe, served=served, restart=restart)
     key = await asyncio.to_thread(snapshot_key, settings)
     return await PostgresStore.open(target, group_commit=group_commit, key=key)
 
@@ -58,7 +60,7 @@ def ready_url(settings: Settings) -> str:
 
 @asynccontextmanager
 async def open_embedded_server(settings: Settings) -> AsyncIterator[None]:
-    """Restart the embedded server if it dies while the context is open (trust P-13)."""
+    """Start the embedded server if it dies while the context is open, before anybody needs it (trust P-13)."""
     if settings.database_url is not None:
         yield
         return
@@ -75,11 +77,17 @@ async def _watch(server: EmbeddedServer, idle_s: float) -> None:
     while True:
         await asyncio.sleep(_CHECK_AGAIN_S)
         try:
-            if await asyncio.to_thread(server.revive):
-                stop_when_idle(server, idle_s)
-                log.warning("the embedded PostgreSQL had died and was started again")
+            if server.died:
+                await asyncio.to_thread(_restart, server, idle_s)
         except LedgerError as fault:
             log.error("the embedded PostgreSQL died: %s", fault)
+
+
+def _restart(server: EmbeddedServer, idle_s: float) -> None:
+    """Start the server of an open ledger again if it does not run; one of several processes that ask does so."""
+    if server.start_again():
+        stop_when_idle(server, idle_s)
+        log.warning("the embedded PostgreSQL had ended and was started again")
 
 
 def prepare(server: EmbeddedServer, *, idle_s: float = 0) -> None:

@@ -18,7 +18,8 @@ from ledger.ids import Stream
 from ledger.ports import AppendRequest
 from ledger.ports.snapshots import Snapshot
 from ledger.stores.postgres import PostgresStore, event_store
-from ledger.stores.postgres.connections import LIMIT_IDLE, Driver
+from ledger.stores.postgres.connections import LIMIT_IDLE
+from ledger.stores.postgres.connector import Driver
 from tests.postgres.conftest import opened
 from tests.support.databases import Server
 from tests.support.store_requests import a_request, a_write, an_event, append, some_events

@@ -13,7 +13,8 @@ from ledger.ports import Appended, AppendRequest
 from ledger.stores.group_commit import GroupCommit
 from ledger.stores.postgres import faults
 from ledger.stores.postgres.append_call import AppendConnection
-from ledger.stores.postgres.connections import LIMIT_IDLE, Driver, Pool
+from ledger.stores.postgres.connections import LIMIT_IDLE, Pool
+from ledger.stores.postgres.connector import Driver
 from ledger.stores.postgres.event_reader import EventReader
 from ledger.stores.postgres.faults import translated
 

@@ -6,7 +6,7 @@ import psycopg
 from psycopg import sql
 
 from ledger.errors import InvalidInput, MigrationNeeded
-from ledger.stores.postgres.connections import APPLICATION_ROLE, CONNECT_TIMEOUT_S
+from ledger.stores.postgres.connector import APPLICATION_ROLE, CONNECT_TIMEOUT_S
 from ledger.stores.postgres.faults import translated
 
 SHORTEST_PASSWORD: Final = 16

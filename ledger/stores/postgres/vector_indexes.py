@@ -14,7 +14,8 @@ import psycopg
 from psycopg import sql
 
 from ledger.errors import MigrationNeeded, Unavailable
-from ledger.stores.postgres.connections import CONNECT_TIMEOUT_S, Pool
+from ledger.stores.postgres.connections import Pool
+from ledger.stores.postgres.connector import CONNECT_TIMEOUT_S
 from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.restoring import BECOME_OWNER
 
