@@ -17,6 +17,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import BaseModel
 
 from ledger.adapters.langgraph import LedgerSaver
+from ledger.adapters.langgraph.registered_types import RegisteredType
 from ledger.errors import InvalidInput, Unreadable
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.ledgers import ledger_over
@@ -119,7 +120,7 @@ async def test_the_permissive_serializer_calls_what_was_planted__control(tmp_pat
 
 async def test_types_that_a_program_registers_come_back_equal__LG_16() -> None:
     values = {"w": Weather(town="Oslo"), "p": Place("Rome"), "c": [Color.RED], "messages": [HumanMessage("hi", id="1")]}
-    types = [Weather, (__name__, "Place"), Color]
+    types: list[RegisteredType] = [Weather, (__name__, "Place"), Color]
     store = InMemoryStore()
     await put(LedgerSaver(ledger_over(store)), values)
     found = await LedgerSaver(ledger_over(store), allowed_types=types).aget_tuple(THREAD)
