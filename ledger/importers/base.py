@@ -25,6 +25,8 @@ _NAME_CHARACTERS: Final = 200
 _NAME_BYTES: Final = 400
 _ENDINGS: Final = {"json", "jsonl", "ndjson", "traj"}
 EMPTY: Final = "[empty message]"
+#: The fields of a message that may have its time.
+TIMES: Final = ("created_at", "timestamp", "created", "createdAt")
 #: How the ids of entries begin that an import made.
 IMPORTED: Final = "imp-"
 

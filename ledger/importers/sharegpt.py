@@ -19,14 +19,10 @@ from ledger.importers.parts.documents import Document
 
 FORMAT: Final = "sharegpt"
 _ROLES: Final = {
-    "human": "user",
-    "user": "user",
-    "gpt": "assistant",
-    "assistant": "assistant",
-    "chatgpt": "assistant",
-    "bing": "assistant",
-    "bard": "assistant",
-    "system": "system",
+    **dict.fromkeys(("human", "user", "prompter"), "user"),
+    **dict.fromkeys(("gpt", "assistant", "chatgpt", "model", "ai", "bot"), "assistant"),
+    **dict.fromkeys(("bing", "bard", "claude", "gemini"), "assistant"),
+    **dict.fromkeys(("system", "developer"), "system"),
 }
 _CALLS: Final = {"function_call", "tool_call"}
 _RESULTS: Final = {"observation", "tool", "function_response"}
@@ -68,7 +64,7 @@ def _turns(item: JsonObject, session_id: str, line: int) -> Iterator[tuple[int, 
 
 def _entry(turn: JsonObject, called: str | None) -> JsonObject:
     """Return the raw entry of a turn; a result belongs to the call before it, of the tool *called*."""
-    speaker, value = turn["from"], turn["value"]
+    speaker, value = str(turn["from"]).lower(), turn["value"]
     if speaker in _CALLS:
         call, raw = arguments_of(value)
         if isinstance(call, dict) and isinstance(call.get("name"), str) and call["name"]:

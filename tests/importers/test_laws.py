@@ -39,6 +39,7 @@ HELD = {
     "codex": "timestamp",
     "gemini-cli": "timestamp",
     "anthropic": "id",
+    "openai-assistants": "id",
     "openai-responses": "id",
     "sharegpt": "from",
 }

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any, Final
 
+from ledger.errors import InvalidInput
 from ledger.events import JsonObject
-from ledger.importers.openai_chat import message_entries
-from ledger.importers.parts.blocks import block_message_entries, has_blocks
+from ledger.importers.openai_chat import entries_of
+from ledger.importers.parts.blocks import has_blocks
 from ledger.importers.parts.message_parts import PartEntry
 from ledger.importers.parts.steps import HIDDEN, hidden
 from ledger.names import is_entry_id
+from ledger.strict_json import TRANSCRIPT, parse
 
 #: The role of a message of LangChain, by the beginning of its class or by its type.
 _ROLES: Final = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
@@ -28,7 +30,6 @@ def part_entries(messages: Iterable[JsonObject]) -> list[PartEntry]:
     names: dict[str, str] = {}
     found = []
     for message in messages:
-        entries_of = block_message_entries if has_blocks(message) else message_entries
         for entry in entries_of(message, names):
             is_hidden = (entry.get("metadata") or {}).get(HIDDEN)
             identity = [entry.get(name) for name in ("kind", "role", "content", "tool_call_id", "arguments")]
@@ -49,6 +50,30 @@ def record_of(run: JsonObject, *, field: str, named: str, trace_id: str, about: 
         "metadata": {"trace_id": trace_id, **about},
     }
     return hidden(raw, f"{kind} {field}")
+
+
+def unpacked(value: Any) -> Any:
+    """Return the JSON in *value*, a text that holds messages, as some exports have it; other values as they are."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in {"[", "{"}:
+        return value
+    try:
+        found = parse(value.encode(), TRANSCRIPT)
+    except (InvalidInput, UnicodeEncodeError):
+        return value
+    return found if _hold_messages(found) else value
+
+
+def _hold_messages(value: Any) -> bool:
+    """Tell whether *value* holds messages that say who speaks: any list or text would be a message of somebody."""
+    if isinstance(value, list):
+        return any(map(_hold_messages, value))
+    if not isinstance(value, Mapping):
+        return False
+    if isinstance(value.get("role"), str) and {"content", "parts", "tool_calls"} & value.keys():
+        return True
+    if value.get("type") == "constructor" or str(value.get("type")).removesuffix("messagechunk").lower() in _ROLES:
+        return {"kwargs", "data", "content"} & value.keys() != set()
+    return any(_hold_messages(value[name]) for name in _PLACES if name in value)
 
 
 def messages_in(value: Any, role: str) -> list[JsonObject] | None:
