@@ -219,6 +219,4 @@ def runs_beside_recalled(window: Window, after: int) -> list[tuple[int, int]]:
     """
     recalled = {version for version, _ in window.recalled}
     shown = [after, *(entry.version for entry in window.entries)] if recalled else []
-    return [
-        (before + 1, now - 1) for before, now in pairwise(shown) if {before, now} & recalled and before + 1 < now
-    ]
+    return [(before + 1, now - 1) for before, now in pairwise(shown) if {before, now} & recalled and before + 1 < now]

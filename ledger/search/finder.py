@@ -188,7 +188,9 @@ class Finder:
             heads = {run: range(run[0], min(run[1], run[0] + reach - 1) + 1) for run in runs}
             there = await findable(stream, [version for head in heads.values() for version in head])
             gaps |= {run[1] + 1 for run, head in heads.items() if not there.isdisjoint(head)}
-            runs = [(head.stop, run[1]) for run, head in heads.items() if run[1] + 1 not in gaps and head.stop <= run[1]]
+            runs = [
+                (head.stop, run[1]) for run, head in heads.items() if run[1] + 1 not in gaps and head.stop <= run[1]
+            ]
             reach *= 4
         return frozenset(gaps)
 
