@@ -105,6 +105,8 @@ def changes(event: RecordedEvent, knowledge: Iterable[Piece] = ()) -> list[Searc
     match event.payload:
         case SessionOpened(forked_from=ForkedFrom()):
             return [Inherit(event.position)]
+        case SessionOpened() if event.version > 1:  # the life before it has ended or expired
+            return [Forget(ended=True)]
         case EntryAdded() as payload:
             return [AddPieces(tuple(_pieces_of(event, payload)))]
         case EntryEdited(entry_id=entry_id, entry_version=version, content=content):

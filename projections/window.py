@@ -191,13 +191,8 @@ class Window(msgspec.Struct, frozen=True):
     #: Pieces of knowledge, best first: one context item after the summaries, outside every budget (R-KB-2).
     knowledge: tuple[Knowledge, ...] = ()
     knowledge_tokens: int = 0
-
-    @property
-    def gaps(self) -> frozenset[int]:
-        """Versions of entries before which something is left out, next to a recalled entry."""
-        recalled = {version for version, _ in self.recalled}
-        shown = [1, *(entry.version for entry in self.entries)]
-        return frozenset(now for before, now in pairwise(shown) if {before, now} & recalled and now != before + 1)
+    #: Versions of entries before which others are left out that a search could have brought back (R-REC-4).
+    gaps: frozenset[int] = frozenset()
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -215,3 +210,13 @@ class Window(msgspec.Struct, frozen=True):
         summaries = sorted(self.summaries, key=lambda summary: (summary.first_version, summary.version))
         spoken = sorted((entry for entry in self.entries if not entry.pinned), key=lambda entry: entry.version)
         return replace(self, items=(*pinned, *summaries, *spoken))
+
+
+def runs_beside_recalled(window: Window, after: int) -> list[tuple[int, int]]:
+    """Return the runs of versions, both ends included, that lie between shown entries of which a search found one.
+
+    The first run begins after version *after*; not every version in a run is that of an entry.
+    """
+    recalled = {version for version, _ in window.recalled}
+    shown = [after, *(entry.version for entry in window.entries)] if recalled else []
+    return [(before + 1, now - 1) for before, now in pairwise(shown) if {before, now} & recalled and before + 1 < now]

@@ -12,16 +12,19 @@ from ledger.application.session_start import resuming_commands, session_opened, 
 from ledger.codec import decode
 from ledger.errors import EntryCovered, EntryNotFound
 from ledger.history.items import entry_added_again, prior_items, read_item_events, status_of
+from ledger.ids import Stream
 from ledger.names import check_entry_id
 from ledger.results import Guard, Version
-from ledger.session.commands import AddEntries, Command, EditEntry, RestoreState
+from ledger.session.commands import AddEntries, Command, EditEntry, ReplaceState, RestoreState
 from ledger.session.merge.command import IfMatch, PutSession, ReturningMessage, TokenCount
 from ledger.session.merge.fields import body_of, context_text
 from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
 from ledger.tokenizers import TOKENIZERS
+from ledger.transfer.session_state import whole_state
 from projections import ranges
 from projections.entries import Entry
+from projections.history import HISTORY
 from projections.item_versions import ItemVersion, item_versions
 
 
@@ -42,14 +45,8 @@ async def restore(handle: NamespaceHandle, session_id: str, version: int, **guar
     past = await handle.services.states.at(stream, version=version)
     body = body_of(past)
     batches = groupby(past.window.entries, key=lambda entry: entry.write_id)
-    flags = past.working.flags
     returning = {
-        entry.entry_id: ReturningMessage(
-            batch_id,
-            TokenCount(entry.tokens, entry.tokenizer, entry.fallback),
-            ranges.contains(flags.extracted, entry.version),
-            flags.persisted_at(entry.version),
-        )
+        entry.entry_id: _returning(entry, batch_id, past)
         for batch_id, batch in ((handle.services.clock.ulid(), batch) for _, batch in batches)
         for entry in batch
     }
@@ -70,10 +67,34 @@ async def restore(handle: NamespaceHandle, session_id: str, version: int, **guar
             restoring=not new_life and state.has_expired(handle.services.clock.now()),
             returning=returning,
         )
-        return [RestoreState(put, past)]
+        anew = await _anew(handle, stream, past, state.as_ended() if new_life else state)
+        return [RestoreState(put, past, anew)]
 
     written = await handle.change(stream, commands_for, "restore", {"version": version}, guard)
     return Version(written.version, replayed=written.replayed)
+
+
+def _returning(entry: Entry, batch_id: str, past: SessionState) -> ReturningMessage:
+    flags = past.working.flags
+    return ReturningMessage(
+        batch_id,
+        TokenCount(entry.tokens, entry.tokenizer, entry.fallback),
+        ranges.contains(flags.extracted, entry.version),
+        flags.persisted_at(entry.version),
+    )
+
+
+async def _anew(
+    handle: NamespaceHandle, stream: Stream, past: SessionState, state: SessionState
+) -> ReplaceState | None:
+    """Return all entries of *past* and their summaries; None if the same entries have left the window until *state*."""
+    left = (past.counts.covered, past.counts.erased)
+    since_clear = state.opened and past.cleared_version == state.cleared_version
+    if left == ((state.counts.covered, state.counts.erased) if since_clear else (0, 0)):
+        return None
+    events = await handle.services.store.events.read_stream(stream, until=past.version)
+    history = HISTORY.fold(map(decode, events))
+    return whole_state(past, history, handle.services.clock.ulid)
 
 
 async def restore_entry(

@@ -37,7 +37,7 @@ from projections.strategies.summarizer import SummarizerStrategy
 T = TypeVar("T")
 log = logging.getLogger("ledger")
 
-VERSION: Final = 4  # raise it when a row's meaning changes: a new build is then made beside the old one
+VERSION: Final = 5  # raise it when a row's meaning changes: a new build is then made beside the old one
 _PAGE: Final = 1_000  # events indexed in one transaction
 _EMBED_BATCH: Final = 64
 _EMBED_PAGE: Final = 256  # looking for pieces without a vector reads the whole index

@@ -210,6 +210,8 @@ class ImportedSummary(msgspec.Struct, frozen=True, kw_only=True):
     block: Block | None = None
     #: Before which entry it is shown, as an index, if not before the first that it covers.
     place: int | None = None
+    model: str | None = None
+    trust: str | None = None
 
 
 class ReplaceState(msgspec.Struct, frozen=True):
@@ -222,10 +224,15 @@ class ReplaceState(msgspec.Struct, frozen=True):
 
 
 class RestoreState(msgspec.Struct, frozen=True):
-    """Make messages and fields what *put* says, and config, summaries and what was counted what they were."""
+    """Make messages and fields what *put* says, and config, summaries and what was counted what they were.
+
+    *anew* are all entries of then, if other ones have left the window since: they are added again, also those that
+    compactions had covered, so that searches find what they found.
+    """
 
     put: PutSession
     past: SessionState
+    anew: ReplaceState | None = None
 
 
 class Keep(msgspec.Struct, frozen=True):

@@ -1,5 +1,6 @@
 """Views of a state: what the model is shown, the statistics, and what would be compacted next."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -15,14 +16,35 @@ from projections.strategies.base import NO_HINTS, CompactionConfig, CompactionPl
 from projections.strategies.interactions import newest_first
 from projections.strategies.preserving import KINDS, TriggerLimit, is_preserved
 from projections.strategies.token_threshold import TokenThreshold, over
-from projections.window import Window
+from projections.window import Window, runs_beside_recalled
 
 
 def window_of(state: SessionState, hints: Hints = NO_HINTS) -> Window:
     """Return what the model is shown under the session's window strategy. Source: R-WIN-1, R-KB-2."""
     strategy = WINDOWS[state.config.window.type]
     window = strategy.window(state.config.effective(state.config.window), end_of_batch(state), hints)
-    return replace(window, knowledge=hints.knowledge, knowledge_tokens=hints.knowledge_tokens)
+    return replace(
+        window,
+        knowledge=hints.knowledge,
+        knowledge_tokens=hints.knowledge_tokens,
+        gaps=_gaps(state, window, hints),
+    )
+
+
+def _gaps(state: SessionState, window: Window, hints: Hints) -> frozenset[int]:
+    """Return the gaps of *window*, as far as state and hints show which entries are left out. Source: R-REC-4."""
+    runs = runs_beside_recalled(window, state.cleared_version)
+    if not runs:
+        return frozenset()
+    hit = (entry.version for recalled in hints.recalled for entry in recalled.interaction)
+    known = sorted({*state.window.entries.versions, *hit})
+    there = hints.there or ()
+    return frozenset(
+        last + 1
+        for first, last in runs
+        if bisect_left(known, first) < bisect_right(known, last)
+        or any(version in there for version in range(first, last + 1))
+    )
 
 
 def current_turn(state: SessionState) -> frozenset[int]:

@@ -1,6 +1,6 @@
 """What a strategy is: a config model and pure functions. Source: R-CFG-1 … R-CFG-4, R-CMP-1, R-WIN-1."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Container, Generator
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
@@ -180,9 +180,13 @@ class Recalled(msgspec.Struct, frozen=True):
 
 
 class Hints(msgspec.Struct, frozen=True):
-    """What was retrieved before a window is built: hits, best first, and pieces of knowledge (R-WIN-1)."""
+    """What was retrieved before a window is built: hits, best first, and pieces of knowledge (R-WIN-1).
+
+    *there* has the versions of all entries that were searched, if the searcher knows them.
+    """
 
     recalled: tuple[Recalled, ...] = ()
+    there: Container[int] | None = None
     knowledge: tuple[Knowledge, ...] = ()
     knowledge_tokens: int = 0
 
