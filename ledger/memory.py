@@ -254,6 +254,7 @@ class MemoryLedger:
     get_kept_values = operation(lambda: kept_reading.get_kept_values)
     list_kept = operation(lambda: kept_reading.list_kept)
     update_config = operation(lambda: configuration.update_config)
+    get_rebuild = operation(lambda: configuration.get_rebuild)
     set_expiry = operation(lambda: lifetime.set_expiry)
     clear_session = operation(lambda: lifetime.clear_session)
     restore = operation(lambda: restore.restore)

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 import msgspec
 
-from ledger.events import CompactionCompleted, JsonObject, KeptSet, RecordedEvent
+from ledger.events import CompactionCompleted, JsonObject, KeptSet, RebuildFailure, RecordedEvent
 from ledger.history.difference import Difference
 from ledger.messages.anthropic import anthropic_request
 from ledger.messages.chat import chat_request
@@ -21,6 +21,7 @@ from projections.config import MemoryConfig
 from projections.config_check import ConfigFinding
 from projections.entries import Entry
 from projections.formatters import FORMATTERS, Formatter
+from projections.rebuilds import RebuildStatus
 from projections.rendering import ShownMessage, ShownText
 from projections.summaries import Summary
 from projections.window import RecalledEntry, Window
@@ -66,11 +67,36 @@ class Version(int):
 
 
 class Configured(msgspec.Struct, frozen=True, kw_only=True):
-    """The memory config of a session after a change, and the version of the change."""
+    """The memory config of a session after a change, and the version of the change.
+
+    With a *rebuild_id* the config is the one that the session will have when the rebuild is completed.
+    """
 
     version: int
     config: MemoryConfig
     replayed: bool = False
+    rebuild_id: str | None = None
+
+
+class RebuildProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """A rebuild under *config*: how far it is, or how it ended.
+
+    While it runs, *until* is the version that it had come to when a model last wrote a summary for it, and *version*
+    that of the session. *summaries* counts the texts that models wrote for it. *reason* and *detail* say why it failed.
+    """
+
+    rebuild_id: str
+    status: RebuildStatus
+    config: MemoryConfig
+    requested_version: int
+    requested_at: datetime
+    touched_at: datetime
+    summaries: int
+    until: int
+    version: int
+    ended_version: int | None = None
+    reason: RebuildFailure | None = None
+    detail: str = ""
 
 
 class Guard(TypedDict, total=False):

@@ -43,6 +43,7 @@ from ledger.results import (
     Notification,
     PatchedData,
     Point,
+    RebuildProgress,
     Rendering,
     SessionWrite,
     Version,
@@ -348,9 +349,12 @@ class SyncMemoryLedger:
         *,
         replace: bool = False,
         existing: bool = False,
+        rebuild: bool = False,
         **guard: Unpack[Guard],
     ) -> Configured:
         """Merge *config* into the session's memory config, or *replace* all of it, from the next batch on."""
+    def get_rebuild(self, session_id: str, *, user_id: str | None = None) -> RebuildProgress | None:
+        """Return the newest rebuild in this life of the session: how far it is, or how it ended; None without one."""
     def set_expiry(self, session_id: str, ttl_seconds: int | None, **guard: Unpack[Guard]) -> Version:
         """Let the session expire *ttl_seconds* after its last write, or never if None; return its version."""
     def clear_session(self, session_id: str, *, end: bool = False, **guard: Unpack[Guard]) -> Version:

@@ -13,6 +13,7 @@ from ledger.events import (
     Kind,
     KnownToWriter,
     RecordedEvent,
+    ReturnedEntry,
     ToolStatus,
     to_datetime,
 )
@@ -108,6 +109,11 @@ def added(event: RecordedEvent, payload: EntryAdded) -> Entry:
         None,
         payload.listed,
     )
+
+
+def returned(entry: ReturnedEntry) -> Entry:
+    """Return the entry that came back."""
+    return Entry(**{name: getattr(entry, name) for name in Entry.__struct_fields__})
 
 
 def edited(entry: E, event: RecordedEvent, payload: EntryEdited) -> E:

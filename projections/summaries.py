@@ -10,6 +10,7 @@ from ledger.events import (
     ContextSet,
     Method,
     Ranges,
+    RebuildCompleted,
     RecordedEvent,
     SessionCleared,
     to_datetime,
@@ -90,6 +91,8 @@ def evolve(state: LiveSummaries, event: RecordedEvent) -> LiveSummaries:
             remaining = [summary for summary in state.live if summary.summary_id not in payload.folds]
             settled = summary_context(event, payload)
             return _of((*remaining, settled) if settled else tuple(remaining))
+        case RebuildCompleted(retired=retired):
+            return _of(tuple(summary for summary in state.live if summary.summary_id not in retired))
         case SessionCleared():
             return LiveSummaries()
         case _:

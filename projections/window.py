@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ledger.events import (
     CompactionCompleted,
+    EntriesReturned,
     EntryAdded,
     EntryEdited,
     EntryRemoved,
@@ -18,7 +19,7 @@ from ledger.events import (
     ToolStatus,
 )
 from projections import ranges
-from projections.entries import Entry, added, edited
+from projections.entries import Entry, added, edited, returned
 from projections.paged_entries import PagedEntries
 from projections.summaries import Summary
 from projections.tool_pairs import Call
@@ -79,6 +80,8 @@ def evolve(state: ActiveEntries, event: RecordedEvent, waiting: Sequence[Call] =
             return _edit(state, event, payload)
         case EntryRemoved(entry_version=version):
             return _remove(state, event, ((version, version),), waiting)
+        case EntriesReturned() as payload:
+            return _bring_back(state, event, payload)
         case SessionCleared():
             return ActiveEntries()
         case _:
@@ -140,6 +143,15 @@ def _edit(state: ActiveEntries, event: RecordedEvent, payload: EntryEdited) -> A
         ran=_ran(state.ran, after) if after.kind == "tool_result" else state.ran,
         unsure=event.version if splits else state.unsure,
     )
+
+
+def _bring_back(state: ActiveEntries, event: RecordedEvent, payload: EntriesReturned) -> ActiveEntries:
+    active = {entry.version: entry for entry in state.entries}
+    for each in payload.entries:
+        if 0 < each.version < event.version:  # a foreign event may claim any number
+            active.setdefault(each.version, returned(each))
+    ordered = PagedEntries(active[version] for version in sorted(active))
+    return of_pages(ordered, ran=state.ran, unsure=event.version)  # calls and results may pair otherwise now
 
 
 def _remove(state: ActiveEntries, event: RecordedEvent, covered: Ranges, waiting: Sequence[Call]) -> ActiveEntries:

@@ -18,6 +18,7 @@ import msgspec
 from ledger.application.command_handler import CommandHandler
 from ledger.application.compaction_log import log_outcome
 from ledger.application.compaction_requests import CompactionJob, CompactionRequests, RequestOutcome
+from ledger.application.rebuilder import Rebuilder
 from ledger.application.writes import Idempotency, WriteOptions
 from ledger.codec import decode
 from ledger.compaction.result import CompactionResult, result_of, result_of_event
@@ -40,6 +41,7 @@ from ledger.states.loading import States
 from ledger.summarizers.extractive import Extractive
 from ledger.summarizers.model_calls import ModelCalls
 from ledger.tokenizers import TOKENIZERS
+from ledger.what_if.answers import SummaryCache
 from projections.strategies.base import CompactionPlan
 
 log = logging.getLogger("ledger")
@@ -70,6 +72,7 @@ class Compactor:
         completed: Callable[[Stream, CompactionResult], None],
         failed: Callable[[Stream, CompactionFailed], None],
         models: ModelCalls,
+        tried: SummaryCache | None = None,
     ) -> None:
         self._store = store
         self._states = states
@@ -83,6 +86,15 @@ class Compactor:
         self._default: Summarizer = Extractive()
         self._of_session: dict[UUID, Summarizer] = {}
         self._running: dict[str, tuple[Stream, asyncio.Task[RecordedEvent | None]]] = {}
+        self.rebuilder = Rebuilder(
+            store,
+            commands,
+            clock,
+            lease_s=lease_s,
+            models=models,
+            summarizer_of=self.summarizer_of,
+            tried={} if tried is None else tried,
+        )
 
     def set_summarizer(self, stream: Stream | None, summarizer: Summarizer | None) -> None:
         """Use *summarizer*, or the extractive one, for one session, or for all that have no summarizer of their own."""
@@ -107,6 +119,8 @@ class Compactor:
         """
         try:
             cached = self._states.folded(stream, version)
+            if cached is not None:
+                self.rebuilder.resume(stream, cached[0], actor=actor)
             if cached is not None and not compaction_may_be_due(*cached) and not self._stale(cached[0]):
                 return
             state = await self._states.known(stream, version) or await self._states.newest(stream)
@@ -121,6 +135,7 @@ class Compactor:
         A failure is logged, not raised: the batch is stored, and the next batch plans again.
         """
         # R-CMP-8
+        self.rebuilder.resume(stream, state, actor=actor)
         try:
             state = await self.abandon_stale(stream, state, actor=actor)
             for index, compaction in enumerate(state.config.compactions[skip:], start=skip):
@@ -194,9 +209,10 @@ class Compactor:
         raise CompactionUnderWay(compaction_id)
 
     async def settle(self, stream: Stream | None = None) -> None:
-        """Wait until this process runs no compaction of *stream*, or of any session."""
+        """Wait until this process runs no compaction and no rebuild of *stream*, or of any session."""
         while tasks := [
-            task for running, task in self._running.values() if stream is None or running.stream_id == stream.stream_id
+            *(task for own, task in self._running.values() if stream is None or own.stream_id == stream.stream_id),
+            *self.rebuilder.tasks(stream),
         ]:
             await asyncio.wait(tasks)  # unlike gather: a cancelled wait cancels no compaction
 
@@ -206,7 +222,7 @@ class Compactor:
             async with asyncio.timeout(grace_s):
                 await self.settle()
         except TimeoutError:
-            for _, task in self._running.values():
+            for task in [*(task for _, task in self._running.values()), *self.rebuilder.tasks()]:
                 task.cancel()
             await self.settle()
 

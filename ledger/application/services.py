@@ -125,6 +125,7 @@ class Services:
         self.catch_ups = CatchUps()
         self.commands = CommandHandler(store, self.states, self.clock)
         self.notifications = Notifications()
+        self.what_if_answers: dict[str, KnownAnswers] = {}
         self.compactor = Compactor(
             store,
             self.states,
@@ -138,6 +139,7 @@ class Services:
                 stream.namespace, "compaction:failed", stream.session_id, failure
             ),
             models=self.models,
+            tried=self.what_if_answers,
         )
         if summarizer is not None:
             self.compactor.set_summarizer(None, chosen_summarizer(summarizer))
@@ -155,7 +157,6 @@ class Services:
             embedder=self.embedder,
             indexes=self.record_indexes,
         )
-        self.what_if_answers: dict[str, KnownAnswers] = {}
         self._indexes: OrderedDict[str, Indexes] = OrderedDict()
         self._open_namespaces = open_namespaces
         self.names_by_id: dict[UUID, str] = {}  # a namespace never changes its name

@@ -1,13 +1,14 @@
 """Which jobs a session, or a namespace's summary views, have: a pure function of the state."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 import msgspec
 
 from ledger.events import Ranges, to_datetime
 from ledger.ports.jobs import DueJob
+from ledger.session.rebuilding import running
 from ledger.session.state import SessionState
 from ledger.session.views import plan_automatic
 from projections import ranges
@@ -98,8 +99,11 @@ def _compaction(state: SessionState, backlog: Backlog, plan: WorkPlan) -> DueJob
         for flight in state.compactions.in_flight
     ]
     unstarted: list[DueJob] = []
+    if (rebuild := running(state)) is not None:
+        due_at = to_datetime(rebuild.touched_us) + lease
+        started_jobs.append(DueJob("compact", f"rebuild {rebuild.rebuild_id}", due_at))
     if backlog.batch and any(plan_automatic(state, strategy) is not None for strategy in state.config.compactions):
-        due_at: datetime = to_datetime(state.updated_us) + timedelta(seconds=UNSTARTED_S)
+        due_at = to_datetime(state.updated_us) + timedelta(seconds=UNSTARTED_S)
         unstarted.append(DueJob("compact", f"plan {state.version}", due_at))
     return min((*started_jobs, *unstarted), key=lambda job: job.due_at, default=None)
 

@@ -28,6 +28,7 @@ from ledger.events import (
     PlannedCall,
 )
 from ledger.session.merge.command import PutSession
+from ledger.session.rebuild_commands import AnswerRebuild, CompleteRebuild, FailRebuild, RequestRebuild
 from ledger.session.state import SessionState
 from projections.config import MemoryConfig
 from projections.entries import Entry
@@ -271,6 +272,10 @@ Command: TypeAlias = (
     | FailCompaction
     | ReplaceState
     | RestoreState
+    | RequestRebuild
+    | AnswerRebuild
+    | FailRebuild
+    | CompleteRebuild
     | RecordContext
     | Keep
     | HideAdded

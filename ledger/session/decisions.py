@@ -10,6 +10,7 @@ from typing import assert_never
 
 from ledger.errors import DuplicateEntry, EntryNotFound
 from ledger.events import (
+    ConfigChanged,
     DataChanged,
     EntryAdded,
     EntryEdited,
@@ -20,7 +21,7 @@ from ledger.events import (
     SessionOpened,
     SessionRestored,
 )
-from ledger.session import compactions
+from ledger.session import compactions, rebuilding
 from ledger.session.commands import (
     AddEntries,
     ChangeConfig,
@@ -48,6 +49,7 @@ from ledger.session.commands import (
 from ledger.session.merge.command import PutSession
 from ledger.session.merge.fields import members_to_set
 from ledger.session.merge.merging import merge
+from ledger.session.rebuild_commands import AnswerRebuild, CompleteRebuild, FailRebuild, RequestRebuild
 from ledger.session.restoring import configure, replace_state, restore
 from ledger.session.state import SessionState, end_of_batch
 from projections import config
@@ -79,20 +81,38 @@ def decide(state: SessionState, command: Command) -> list[Event]:
         case ClearSession(write_id=write_id, end=end):
             unchanged = state.counts == Counts() and not state.summaries.live and not end
             return [] if unchanged or not state.opened else [SessionCleared(write_id=write_id, ended=end)]
-        case ChangeConfig():
-            return configure(state, command)
         case RequestCompaction():
             return compactions.request(state, command)
         case CompleteCompaction():
             return compactions.complete(state, command)
         case FailCompaction():
             return compactions.fail(state, command)
-        case ReplaceState():
-            return replace_state(state, command)
-        case PutSession() | RestoreState():
-            return merge(state, command) if isinstance(command, PutSession) else restore(state, command)
+        case ChangeConfig() | PutSession() | ReplaceState() | RestoreState():
+            return _change_all(state, command)
+        case RequestRebuild() | AnswerRebuild() | FailRebuild() | CompleteRebuild():
+            return rebuilding.decide(state, command)
         case _:
             return _decide_beside_window(state, command)
+
+
+def _change_all(state: SessionState, command: ChangeConfig | PutSession | ReplaceState | RestoreState) -> list[Event]:
+    """Decide the commands that may end a running rebuild. Source: R-RBD-4."""
+    match command:
+        case ChangeConfig():
+            events = configure(state, command)
+        case PutSession():
+            events = merge(state, command)
+        case ReplaceState():
+            events = replace_state(state, command)
+        case RestoreState():
+            events = restore(state, command)
+        case _:
+            assert_never(command)
+    if isinstance(command, ReplaceState | RestoreState) or any(isinstance(event, ConfigChanged) for event in events):
+        write_id = command.put.write_id if isinstance(command, RestoreState) else command.write_id
+        # last, because the versions of the others are part of them
+        events += rebuilding.superseded(state, write_id, "the session was changed in another way meanwhile")
+    return events
 
 
 def _decide_beside_window(

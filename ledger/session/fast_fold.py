@@ -87,6 +87,7 @@ def _run(state: SessionState, events: Sequence[RecordedEvent], at: int) -> tuple
         state.progress,
         working,
         writes,
+        state.rebuild,
     )
     return after, at + len(entries)
 

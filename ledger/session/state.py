@@ -24,17 +24,19 @@ from ledger.events import (
     KeptRemoved,
     KeptSet,
     OpaqueEvent,
+    RebuildCompleted,
     RecordedEvent,
     SessionCleared,
     SessionOpened,
     StrategyProgress,
     to_datetime,
 )
-from projections import compactions, config, items, ranges, stats, summaries, window, working_memory
+from projections import compactions, config, items, ranges, rebuilds, stats, summaries, window, working_memory
 from projections.compactions import Compactions
 from projections.config import MemoryConfig
 from projections.items import Items
 from projections.projection import Projection
+from projections.rebuilds import Rebuild
 from projections.stats import Counts
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.strategies.base import NO_HINTS, CompactionConfig
@@ -70,6 +72,8 @@ class SessionState(msgspec.Struct, frozen=True):
     working: WorkingMemory = WorkingMemory()
     #: Writes so far, in all lives: batches of events with one id.
     writes: int = 0
+    #: The newest rebuild of this life.
+    rebuild: Rebuild | None = None
 
     @property
     def created_at(self) -> datetime:
@@ -154,7 +158,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         state.began,
         state.created_us,
         event.recorded_us,
-        config.recorded(payload.config, version=event.version) if isinstance(payload, ConfigChanged) else state.config,
+        _config(state, event),
         entries,
         _summaries(state, event),
         _compactions(state, event),
@@ -163,7 +167,14 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         _progress(state, payload),
         _working(state.working, event, entries),
         state.writes,
+        rebuilds.evolve(state.rebuild, event),
     )
+
+
+def _config(state: SessionState, event: RecordedEvent) -> MemoryConfig:
+    if isinstance(event.payload, ConfigChanged | RebuildCompleted):
+        return config.recorded(event.payload.config, version=event.version)
+    return state.config
 
 
 def _forked(state: SessionState, event: RecordedEvent, payload: SessionOpened) -> SessionState:
@@ -181,6 +192,7 @@ def _forked(state: SessionState, event: RecordedEvent, payload: SessionOpened) -
         compactions=replace(_compactions(state, event), in_flight=()),
         progress=_progress(state, payload),
         working=_working(state.working, event, state.window),
+        rebuild=None,
     )
 
 
@@ -299,7 +311,7 @@ def _progress(state: SessionState, payload: Event) -> tuple[tuple[str, Any], ...
     match payload:
         case CompactionContinued(continuation=continuation):
             return _continued(state, continuation)
-        case SessionCleared():
+        case SessionCleared() | RebuildCompleted():
             return ()
         case CompactionCompleted(key=key) if (strategy := state.config.compaction(key)) is not None:
             fold = COMPACTIONS[strategy.type].progress

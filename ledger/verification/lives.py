@@ -23,6 +23,7 @@ _OF_A_LIFE: Final = frozenset(
         "data.changed",
         "entries.extracted",
         "entries.indexed",
+        "entries.returned",
         "entry.added",
         "entry.edited",
         "entry.removed",
@@ -32,6 +33,8 @@ _OF_A_LIFE: Final = frozenset(
         "memory.edited",
         "memory.promoted",
         "memory.removed",
+        "rebuild.completed",
+        "rebuild.requested",
         "session.cleared",
         "session.restored",
     }
