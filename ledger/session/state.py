@@ -198,7 +198,7 @@ def end_of_batch(state: SessionState) -> SessionState:
 
 
 #: The state as a projection: snapshots have this name and version.
-SESSION: Projection[SessionState] = Projection("session", 4, SessionState(), evolve)
+SESSION: Projection[SessionState] = Projection("session", 5, SessionState(), evolve)
 
 
 def _summaries(state: SessionState, event: RecordedEvent) -> LiveSummaries:
