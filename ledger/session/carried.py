@@ -8,7 +8,7 @@ from ledger.session.media import FLAT_IMAGE, FLAT_PAGE, Rule, measured_base64, t
 
 #: Parts of the data that say the entry's own text, too, in the shape of its provider; what goes with it.
 _SAME: Final = ("content", "item", "output", "text", "call")
-_MORE: Final = ("thinking", "reasoning", "block", "thought", "result")
+_MORE: Final = ("thinking", "reasoning", "reasoning_content", "block", "thought", "result")
 #: What of an adapter's item is sent, where that is not all of it.
 _SENT_OF_ITEM: Final[Mapping[str, str]] = {"claude-agent": "message", "google-adk": "content", "langchain": "data"}
 #: Bookkeeping that no model reads, or that an entry of its own says.
@@ -53,6 +53,7 @@ def carried_by(data: Any) -> Carried | None:
         for key in _SAME:
             if key in data:
                 same.extend(found.texts(data[key], key))
+    if not isinstance(sdk, str) or "serde" in data:  # the item of others has the thinking, too
         for key in _MORE:
             if key in data:
                 more.extend(found.texts(data[key], key))
