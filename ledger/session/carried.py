@@ -57,6 +57,7 @@ def carried_by(data: Any) -> Carried | None:
         for key in _SAME:
             if key in data:
                 same.extend(found.texts(data[key], key))
+    if not isinstance(sdk, str) or "serde" in data:  # the item of others has the thinking, too
         for key in _MORE:
             if key in data:
                 more.extend(found.texts(data[key], key))

@@ -10,12 +10,14 @@ from msgspec.structs import replace
 from ledger.errors import CompactionInProgress, InvalidInput
 from ledger.events import EntryAdded, RecordedEvent, to_datetime
 from ledger.session.state import SessionState, end_of_batch
+from projections.entries import Entry
 from projections.stats import MemoryMetrics, SessionStats
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.strategies.base import NO_HINTS, CompactionConfig, CompactionPlan, Hints, Trigger
 from projections.strategies.interactions import newest_first
 from projections.strategies.preserving import KINDS, TriggerLimit, is_preserved
 from projections.strategies.token_threshold import TokenThreshold, over
+from projections.tool_pairs import group_units
 from projections.window import Window, runs_beside_recalled
 
 
@@ -45,6 +47,20 @@ def _gaps(state: SessionState, window: Window, hints: Hints) -> frozenset[int]:
         if bisect_left(known, first) < bisect_right(known, last)
         or any(version in there for version in range(first, last + 1))
     )
+
+
+def answer_with_entry(state: SessionState, entry: Entry) -> tuple[Entry, ...]:
+    """Return the active *entry* with all that is one unit with it, oldest first: the rest of its answer and results.
+
+    It reads the entries from the newest back to it. Source: R-GEN-8.
+    """
+    if not (entry.answers or entry.kind == "tool_result"):
+        return (entry,)
+    for interaction in newest_first(end_of_batch(state)):
+        if any(other.version == entry.version for other in interaction.entries):
+            units = group_units(interaction.entries)
+            return next(unit.entries for unit in units if any(other.version == entry.version for other in unit.entries))
+    return (entry,)
 
 
 def current_turn(state: SessionState) -> frozenset[int]:
