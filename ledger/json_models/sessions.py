@@ -202,7 +202,9 @@ class StatsShape(Shape):
     removed_entries: int
     erased_entries: int = Field(description="Those of the compressed ones that no summary stands for.")
     summaries: int
-    total_tokens: int = Field(description="Of the active entries and the summaries; not of what they stand for.")
+    total_tokens: int = Field(
+        description="Tokens kept: of the active entries and the summaries; not of what they stand for."
+    )
     active_tokens: int = Field(description="Of the active entries.")
     over_budget: bool = Field(description="Whether more is shown than a limit of the config allows.")
     near_limit: bool
