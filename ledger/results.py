@@ -317,7 +317,7 @@ class Context(msgspec.Struct, frozen=True):
         return anthropic_request(self.shown_messages, attachments)
 
     def formatted(self, formatter: Formatter | None = None) -> list[JsonObject]:
-        """Return the messages that *formatter*, or else the config's ``formatted_by``, makes of it, oldest first."""
+        """Return the messages that *formatter*, or else ``formatted_by`` of the config, makes, oldest first."""
         return (formatter or FORMATTERS[self.config.formatted_by]).format_messages(self._chat.items)
 
     @property

@@ -230,7 +230,10 @@ def stats(session: SessionArgument, user: UserOption = None, at: AtOption = None
     found = run(work)
 
     def show_table() -> None:
-        rows = [(name.replace("_", " "), cell_of(getattr(found, name))) for name in found.__struct_fields__]
+        words = {"total_tokens": "tokens kept", "active_tokens": "tokens kept of entries"}
+        rows = [
+            (words.get(name, name.replace("_", " ")), cell_of(getattr(found, name))) for name in found.__struct_fields__
+        ]
         opts.output.table(("", ">"), rows)
 
     opts.output.result(StatsShape.model_validate(found), show_table)
@@ -239,8 +242,9 @@ def stats(session: SessionArgument, user: UserOption = None, at: AtOption = None
 def show_budget(output: Output, budget: Budget) -> None:
     """Print the tokens of each part, their sum, the limit and the excess."""
     parts = [name for name in budget.__struct_fields__ if name != "limit"]
-    rows = [(name.replace("_", " "), cell_of(getattr(budget, name))) for name in (*parts, "tokens", "limit", "excess")]
-    output.table(("", ">"), rows)
+    rows = [(name.replace("_", " "), cell_of(getattr(budget, name))) for name in parts]
+    sums = [("tokens shown", budget.tokens), ("limit", budget.limit), ("excess", budget.excess)]
+    output.table(("", ">"), [*rows, *((name, cell_of(value)) for name, value in sums)])
 
 
 def over_limit(budget: Budget) -> str:

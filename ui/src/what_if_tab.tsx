@@ -173,7 +173,7 @@ function Answer({ answer }: { answer: Tried }) {
   return (
     <>
       <p>
-        {answer.estimated && <span class="badge warn">estimated</span>} <code>{answer.strategy}</code>: {plural(answer.window.tokens, "token")},{" "}
+        {answer.estimated && <span class="badge warn">estimated</span>} <code>{answer.strategy}</code>: {plural(answer.window.tokens, "token")} shown,{" "}
         {plural(answer.spent.compactions, "compaction")}, {plural(answer.spent.model_calls, "model call")}, {usd(answer.spent.cost_usd)}.
       </p>
       {answer.findings.map((each) => (

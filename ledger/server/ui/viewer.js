@@ -2260,7 +2260,7 @@
     return /* @__PURE__ */ a4("div", { class: "budget", role: "group", "aria-label": "Tokens of the window", "aria-busy": exact === null, children: [
       /* @__PURE__ */ a4("p", { class: "budget-total", children: [
         /* @__PURE__ */ a4("b", { children: count(total) }),
-        limit !== null ? ` / ${count(limit)} tokens` : " tokens, no limit",
+        limit !== null ? ` / ${count(limit)} tokens shown` : " tokens shown, no limit",
         from && /* @__PURE__ */ a4("span", { class: "muted", children: [
           " by ",
           from
@@ -4084,7 +4084,7 @@
           plural(found.total, "item"),
           ", ",
           plural(found.tokens, "token"),
-          ", by",
+          " shown, by",
           " ",
           /* @__PURE__ */ a4("code", { children: found.strategy }),
           "."
@@ -4290,7 +4290,7 @@
         /* @__PURE__ */ a4("code", { children: answer.strategy }),
         ": ",
         plural(answer.window.tokens, "token"),
-        ",",
+        " shown,",
         " ",
         plural(answer.spent.compactions, "compaction"),
         ", ",
