@@ -28,6 +28,8 @@ class Settings(BaseSettings):
     """The URL of a PostgreSQL server; without it, the embedded server is used."""
     database_password: SecretStr | None = None
     """The password of the URL, if it has none."""
+    database_timeout_s: float = Field(default=20.0, ge=0.5, le=3600)
+    """After how many seconds without an answer of the database a call fails."""
     login_password: SecretStr | None = None
     """The password that ``db login`` sets."""
     data_dir: Path | None = None

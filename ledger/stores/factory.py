@@ -16,6 +16,7 @@ from ledger.settings import Settings
 from ledger.stores.embedded import DATABASE, EmbeddedServer
 from ledger.stores.embedded_idle import stop_when_idle
 from ledger.stores.postgres import PostgresStore, Target
+from ledger.stores.postgres.deadlines import DEFAULT_TIMEOUT_S, connect
 from ledger.stores.snapshot_key import snapshot_key
 
 log = logging.getLogger("ledger")
@@ -44,7 +45,14 @@ async def open_store(
         url = settings.database_url or EmbeddedServer(settings.data_dir).url
     embedded = settings.database_url is None
     restart = partial(_restart, EmbeddedServer(settings.data_dir), settings.embedded_idle_s) if embedded else None
-    target = Target(url, embedded=embedded, allow_unsafe=allow_unsafe, served=served, restart=restart)
+    target = Target(
+        url,
+        embedded=embedded,
+        allow_unsafe=allow_unsafe,
+        served=served,
+        timeout_s=settings.database_timeout_s,
+        restart=restart,
+    )
     key = await asyncio.to_thread(snapshot_key, settings)
     return await PostgresStore.open(target, group_commit=group_commit, key=key)
 
@@ -54,7 +62,7 @@ def ready_url(settings: Settings) -> str:
     if settings.database_url is not None:
         return settings.database_url
     server = EmbeddedServer(settings.data_dir)
-    prepare(server, idle_s=settings.embedded_idle_s)
+    prepare(server, idle_s=settings.embedded_idle_s, timeout_s=settings.database_timeout_s)
     return server.url
 
 
@@ -90,21 +98,22 @@ def _restart(server: EmbeddedServer, idle_s: float) -> None:
         log.warning("the embedded PostgreSQL had ended and was started again")
 
 
-def prepare(server: EmbeddedServer, *, idle_s: float = 0) -> None:
+def prepare(server: EmbeddedServer, *, idle_s: float = 0, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
     """Start the embedded server and, if its database is new, create the schema.
 
-    It stops after *idle_s* seconds without use; with 0 it keeps running.
+    It stops after *idle_s* seconds without use; with 0 it keeps running. An answer must come in half of *timeout_s*.
     An older schema stays as it is: only ``memory-ledger db upgrade`` changes a schema that holds data.
     """
     if server.start():
         stop_when_idle(server, idle_s)
     try:
-        with psycopg.connect(server.url.replace(f"/{DATABASE}?", "/postgres?"), autocommit=True) as connection:
+        maintained = server.url.replace(f"/{DATABASE}?", "/postgres?")
+        with connect(maintained, timeout_s=timeout_s, autocommit=True) as connection:
             known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone()
             if known is None:
                 with suppress(errors.DuplicateDatabase, errors.UniqueViolation):
                     connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
-        with psycopg.connect(server.url, autocommit=True) as connection:
+        with connect(server.url, timeout_s=timeout_s, autocommit=True) as connection:
             schema = connection.execute("SELECT to_regclass('ledger.alembic_version')").fetchone()
             migrated = schema is not None and schema[0] is not None
     except psycopg.OperationalError as fault:
@@ -112,4 +121,4 @@ def prepare(server: EmbeddedServer, *, idle_s: float = 0) -> None:
     if not migrated:
         from ledger.stores.postgres.migration import upgrade  # noqa: PLC0415 - Alembic, needed once
 
-        upgrade(server.url)
+        upgrade(server.url, timeout_s=timeout_s)

@@ -14,7 +14,9 @@ from sqlalchemy import exc, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool
 
-from ledger.stores.postgres.connector import CONNECT_TIMEOUT_S, HAS_TRANSACTION_TIMEOUT, Connector, Driver
+from ledger.stores.postgres.connector import HAS_TRANSACTION_TIMEOUT, Connector, Driver
+from ledger.stores.postgres.deadlines import LONGER
+from ledger.stores.postgres.deadlines import AsyncConnection as LimitedConnection
 from ledger.stores.postgres.faults import translated
 
 T = TypeVar("T")
@@ -48,8 +50,11 @@ class DriverConnections(Generic[T]):
     The *settings* are made once on each; they last as long as it, so it must not serve anything else.
     """
 
-    def __init__(self, engine: AsyncEngine, *, size: int, wrap: Callable[[Driver], T], settings: str = "") -> None:
+    def __init__(
+        self, engine: AsyncEngine, *, size: int, wrap: Callable[[Driver], T], wait_s: float, settings: str = ""
+    ) -> None:
         self._engine = engine
+        self._wait_s = wait_s
         self._settings = settings
         self._wrap = wrap
         self._idle: list[tuple[AsyncConnection, Driver, T]] = []
@@ -61,8 +66,13 @@ class DriverConnections(Generic[T]):
         """Yield a connection; discard it afterwards if it broke or is still in a transaction.
 
         If it broke, the idle ones have probably broken too: they are discarded with it.
+
+        Raises:
+            TimeoutError: all were in use for too long.
         """
-        async with self._free:
+        async with asyncio.timeout(self._wait_s):
+            await self._free.acquire()
+        try:
             pooled, driver, wrapped = await self._idle_one() or await self._checkout()
             try:
                 yield wrapped
@@ -73,6 +83,8 @@ class DriverConnections(Generic[T]):
                     stale, self._idle = (self._idle, []) if driver.closed else ([], self._idle)
                     for each in (pooled, *(idle for idle, _, _ in stale)):
                         await self._discard(each)
+        finally:
+            self._free.release()
 
     @property
     def idle(self) -> int:
@@ -100,7 +112,7 @@ class DriverConnections(Generic[T]):
     async def _checkout(self) -> tuple[AsyncConnection, Driver, T]:
         pooled = await self._engine.connect()
         driver = (await pooled.get_raw_connection()).driver_connection
-        assert isinstance(driver, psycopg.AsyncConnection)
+        assert isinstance(driver, LimitedConnection)
         if self._settings and driver.prepare_threshold is not None:  # behind a pooler no setting would last
             try:
                 await driver.execute(self._settings)
@@ -138,13 +150,14 @@ class Pool:
 
     def __init__(self, connector: Connector) -> None:
         self.connector = connector
+        self._wait_s = connector.target.timeout_s / 2
         self.engine = create_async_engine(
             "postgresql+psycopg://",
             async_creator=connector.connect,
             isolation_level="AUTOCOMMIT",
             pool_size=POOL_SIZE,
             max_overflow=0,
-            pool_timeout=CONNECT_TIMEOUT_S,
+            pool_timeout=self._wait_s,
             pool_pre_ping=True,  # a restart of the server breaks every connection
         )
         self._checked_out: list[DriverConnections[Any]] = []
@@ -154,7 +167,7 @@ class Pool:
 
     def driver_connections(self, *, size: int, wrap: Callable[[Driver], T], settings: str = "") -> DriverConnections[T]:
         """Return up to *size* of the connections, for the driver."""
-        connections = DriverConnections(self.engine, size=size, wrap=wrap, settings=settings)
+        connections = DriverConnections(self.engine, size=size, wrap=wrap, wait_s=self._wait_s, settings=settings)
         self._checked_out.append(connections)
         return connections
 
@@ -167,14 +180,22 @@ class Pool:
     ) -> AsyncIterator[AsyncConnection]:
         """Yield a connection in a transaction whose namespaces are set (trust D-7, D-8).
 
-        With *takes_time* its statements have no time limit.
+        With *takes_time* its statements have no limit at the server, and a much longer one here.
         """
         with translated():
             async with self.engine.execution_options(isolation_level=isolation).begin() as connection:
                 await connection.execute(_SET_NAMESPACE, {"namespace": ",".join(map(str, namespace_ids))})
-                if takes_time:
-                    await connection.execute(_TAKE_TIME)
-                yield connection
+                if not takes_time:
+                    yield connection
+                    return
+                driver = (await connection.get_raw_connection()).driver_connection
+                assert isinstance(driver, LimitedConnection)
+                await connection.execute(_TAKE_TIME)
+                driver.answer_s *= LONGER
+                try:
+                    yield connection
+                finally:
+                    driver.answer_s /= LONGER
 
     @property
     def use(self) -> PoolUse:

@@ -12,21 +12,25 @@ from psycopg.conninfo import conninfo_to_dict
 
 from ledger.errors import UnsafeDatabase, UnsafeRole
 from ledger.stores.postgres.connecting import refusal
+from ledger.stores.postgres.deadlines import DEFAULT_TIMEOUT_S, AsyncConnection, connect_timeout
 
-Driver: TypeAlias = psycopg.AsyncConnection[Any]
+Driver: TypeAlias = AsyncConnection
 
 APPLICATION_ROLE: Final = "ledger_app"
 OLDEST_SERVER: Final = 150_000
-CONNECT_TIMEOUT_S: Final = 10
 #: When a host that vanished is noticed: it closes no connection, and systems wait a quarter of an hour for its answer.
 #: The URL may set other limits.
 _NOTICE_A_LOSS: Final = {
-    "connect_timeout": CONNECT_TIMEOUT_S,
     "tcp_user_timeout": 10_000,
     "keepalives_idle": 10,
     "keepalives_interval": 3,
     "keepalives_count": 3,
 }
+#: A caller who gave up closes its socket; the server then ends what it did for it, unless that is committed already.
+_NOTICE_AN_END: Final = """
+SELECT set_config('client_connection_check_interval', '2s', false)
+WHERE current_setting('client_connection_check_interval', true) = '0'
+"""
 #: The setting exists since PostgreSQL 17.
 HAS_TRANSACTION_TIMEOUT: Final = "current_setting('server_version_num')::integer >= 170000"
 #: A service returns an error rather than let its callers hang. Limits of the server take precedence (trust S-8).
@@ -66,7 +70,8 @@ SELECT
 class Target(msgspec.Struct, frozen=True):
     """A database to connect to; the login of an embedded one is a superuser that takes the application's role.
 
-    With *served* connections do not wait long for a statement or a lock. *restart* starts an embedded server that does
+    With *served* connections do not wait long for a statement or a lock. A call waits for an answer for at most
+    *timeout_s* seconds, half of them for a connection. *restart* starts an embedded server that does
     not run; it may take seconds, and is called in a thread.
     """
 
@@ -74,6 +79,7 @@ class Target(msgspec.Struct, frozen=True):
     embedded: bool = False
     allow_unsafe: bool = False
     served: bool = False
+    timeout_s: float = DEFAULT_TIMEOUT_S
     restart: Callable[[], None] | None = None
 
     def __repr__(self) -> str:
@@ -117,6 +123,7 @@ class Connector:
         # set as an option, the role survives ROLLBACK and RESET ROLE (trust D-9)
         options: dict[str, Any] = {"options": f"-c role={APPLICATION_ROLE}"} if self.target.embedded else {}
         options |= {name: limit for name, limit in _NOTICE_A_LOSS.items() if name not in given}
+        options["connect_timeout"] = connect_timeout(self.target.url, self.target.timeout_s)
         try:
             connection = await self._open(options)
         except psycopg.OperationalError as fault:
@@ -133,17 +140,22 @@ class Connector:
                 # there is a pooler in between: the next statement may reach a backend where it was not prepared, or
                 # where its name means another statement (trust D-8, S-8)
                 connection.prepare_threshold = None
-            elif self.target.served:
-                await connection.execute(_LIMIT_STATEMENTS)
+            else:
+                with suppress(psycopg.errors.InvalidParameterValue):  # this system does not tell a server
+                    await connection.execute(_NOTICE_AN_END)
+                if self.target.served:
+                    await connection.execute(_LIMIT_STATEMENTS)
         except BaseException:
             await connection.close()
             raise
         return connection
 
     async def _open(self, options: dict[str, Any]) -> Driver:
-        return await psycopg.AsyncConnection.connect(
+        connection = await AsyncConnection.connect(
             self.target.url, autocommit=True, application_name="memory-ledger", **options
         )
+        connection.answer_s = self.target.timeout_s / 2
+        return connection
 
     async def _restarted(self, options: dict[str, Any], restart: Callable[[], None]) -> Driver:
         """Start the server again, once for all callers of this process, and connect."""
