@@ -13,6 +13,7 @@ from ledger.errors import ImportRefused, InvalidInput
 from ledger.importers import (
     anthropic_messages,
     bfcl_memory,
+    chat_exports,
     claude_code,
     codex,
     dated_sessions,
@@ -53,6 +54,7 @@ IMPORTERS: tuple[Importer, ...] = (
     swe_agent.IMPORTER,
     bfcl_memory.IMPORTER,
     dated_sessions.IMPORTER,
+    chat_exports.IMPORTER,
     openai_assistants.IMPORTER,
     openai_responses.IMPORTER,
     anthropic_messages.IMPORTER,

@@ -54,8 +54,8 @@ each_case = pytest.mark.parametrize("case", CASES, ids=IDS)
 
 
 def test_every_importer_of_the_registry_has_a_sample() -> None:
-    # their calls repeat their messages: test_otlp_files.py, test_traced_runs.py
-    whole = {"otlp", "langsmith", "langfuse"}
+    # calls repeat messages, or messages are a tree: test_otlp_files.py, test_traced_runs.py, test_chat_exports.py
+    whole = {"otlp", "langsmith", "langfuse", "chat-export"}
     assert {case.format for case in CASES} | whole == {importer.name for importer in IMPORTERS}
 
 
