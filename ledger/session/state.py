@@ -153,7 +153,9 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         state.began,
         state.created_us,
         event.recorded_us,
-        _config(state, event),
+        config.recorded(payload.config, version=event.version)
+        if isinstance(payload, ConfigChanged | RebuildCompleted)
+        else state.config,
         entries,
         _summaries(state, event),
         _compactions(state, event),
@@ -162,14 +164,8 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         _progress(state, payload),
         _working(state.working, event, entries),
         state.writes,
-        rebuilds.evolve(state.rebuild, event),
+        rebuilds.evolve(state.rebuild, event) if type(payload) is not EntryAdded else state.rebuild,
     )
-
-
-def _config(state: SessionState, event: RecordedEvent) -> MemoryConfig:
-    if isinstance(event.payload, ConfigChanged | RebuildCompleted):
-        return config.recorded(event.payload.config, version=event.version)
-    return state.config
 
 
 def _forked(state: SessionState, event: RecordedEvent, payload: SessionOpened) -> SessionState:
@@ -204,7 +200,8 @@ def end_of_batch(state: SessionState) -> SessionState:
             folded = fold.advance(compaction, state.progress_of(compaction.key), numbered, state.window)
             progress = [(key, old) for key, old in progress if key != compaction.key] + [(compaction.key, folded)]
             live = live.evict(compaction.key, before=fold.evicts_before(compaction, folded))
-    live = _with_room(live, state.config)
+    if live.live:
+        live = _with_room(live, state.config)
     if numbered is state.items and live is state.summaries and tuple(progress) == state.progress:
         return state
     return replace(state, items=numbered, summaries=live, progress=tuple(progress))
@@ -215,8 +212,6 @@ def _with_room(live: LiveSummaries, now: MemoryConfig) -> LiveSummaries:
 
     What a caller wrote stays. Source: R-CFG-9.
     """
-    if not live.live:
-        return live
     folds = {compaction.key: COMPACTIONS[compaction.type].progress for compaction in now.compactions}
     foreign = [
         each
