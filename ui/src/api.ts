@@ -712,6 +712,11 @@ export interface Reports {
   reports: Report[];
 }
 
+export interface Returned {
+  version: number;
+  versions: Ranges;
+}
+
 export interface Revision {
   revision: number;
   user_id: string | null;
@@ -1000,6 +1005,7 @@ export interface Timeline {
   roles: string[];
   entries: EntryColumns;
   left: Left[];
+  returned: Returned[];
   covers: Overlay[];
   edited: EditedEntry[];
   summaries: CreatedSummary[];

@@ -53,10 +53,11 @@ function rasterOf(known: Columns, wide: number): Uint8Array {
 }
 
 function stateOf(known: Columns, until: number[], row: number, at: number, call: { version: number; shown: [number, number][] } | null): number {
-  if (known.left[row] > at) {
+  const leaving = known.leavingIndex(row, at);
+  if (leaving < 0) {
     return call === null || known.added[row] > call.version || contains(call.shown, known.added[row]) ? SHOWN : HIDDEN;
   }
-  return at < until[known.leaving[row]] ? BEHIND : GONE;
+  return at < until[leaving] ? BEHIND : GONE;
 }
 
 function colour(name: string): [number, number, number] {
