@@ -188,6 +188,7 @@ function ticks(known: Columns, wide: number): { x: number; kind: Tick }[] {
   for (const at of known.compactions()) add(at, "compaction");
   for (const mark of known.marks) {
     if (mark.type === "clear" || mark.type === "config" || mark.type === "context") add(mark.version, mark.type);
+    if (mark.type === "rebuilt") add(mark.version, "config");
   }
   return [...found.values()];
 }
