@@ -1,5 +1,6 @@
 """The live summaries, as a fold. Source: R-GEN-13, R-000-8."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 import msgspec
@@ -79,6 +80,11 @@ class LiveSummaries(msgspec.Struct, frozen=True):
             if summary.key != key or summary.block is None or summary.block.number >= before
         )
         return self if len(remaining) == len(self.live) else _of(remaining)
+
+    def without_oldest(self, surplus: int, of: Iterable[Summary]) -> "LiveSummaries":
+        """Return the summaries without the oldest *surplus* in *of*."""
+        left = {summary.summary_id for summary in list(of)[:surplus]} if surplus > 0 else set()
+        return _of(tuple(each for each in self.live if each.summary_id not in left)) if left else self
 
 
 def evolve(state: LiveSummaries, event: RecordedEvent) -> LiveSummaries:

@@ -119,7 +119,7 @@ class Compactor:
         """
         try:
             cached = self._states.folded(stream, version)
-            if cached is not None:
+            if cached is not None and cached[0].rebuild is not None:
                 self.rebuilder.resume(stream, cached[0], actor=actor)
             if cached is not None and not compaction_may_be_due(*cached) and not self._stale(cached[0]):
                 return

@@ -40,7 +40,7 @@ from projections.rebuilds import Rebuild
 from projections.stats import Counts
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.strategies.base import NO_HINTS, CompactionConfig
-from projections.summaries import LiveSummaries
+from projections.summaries import CONTEXT_KEY, LiveSummaries
 from projections.window import ActiveEntries
 from projections.working_memory import EntryFlags, WorkingMemory
 
@@ -158,7 +158,9 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         state.began,
         state.created_us,
         event.recorded_us,
-        _config(state, event),
+        config.recorded(payload.config, version=event.version)
+        if isinstance(payload, ConfigChanged | RebuildCompleted)
+        else state.config,
         entries,
         _summaries(state, event),
         _compactions(state, event),
@@ -167,14 +169,8 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         _progress(state, payload),
         _working(state.working, event, entries),
         state.writes,
-        rebuilds.evolve(state.rebuild, event),
+        rebuilds.evolve(state.rebuild, event) if type(payload) is not EntryAdded else state.rebuild,
     )
-
-
-def _config(state: SessionState, event: RecordedEvent) -> MemoryConfig:
-    if isinstance(event.payload, ConfigChanged | RebuildCompleted):
-        return config.recorded(event.payload.config, version=event.version)
-    return state.config
 
 
 def _forked(state: SessionState, event: RecordedEvent, payload: SessionOpened) -> SessionState:
@@ -209,9 +205,30 @@ def end_of_batch(state: SessionState) -> SessionState:
             folded = fold.advance(compaction, state.progress_of(compaction.key), numbered, state.window)
             progress = [(key, old) for key, old in progress if key != compaction.key] + [(compaction.key, folded)]
             live = live.evict(compaction.key, before=fold.evicts_before(compaction, folded))
+    if live.live:
+        live = _with_room(live, state.config)
     if numbered is state.items and live is state.summaries and tuple(progress) == state.progress:
         return state
     return replace(state, items=numbered, summaries=live, progress=tuple(progress))
+
+
+def _with_room(live: LiveSummaries, now: MemoryConfig) -> LiveSummaries:
+    """Return *live* without the oldest summaries of strategies that are gone that have no room beside those of blocks.
+
+    What a caller wrote stays. Source: R-CFG-9.
+    """
+    folds = {compaction.key: COMPACTIONS[compaction.type].progress for compaction in now.compactions}
+    foreign = [
+        each
+        for each in live.live
+        if each.key != CONTEXT_KEY and (each.key not in folds or (folds[each.key] is not None and each.block is None))
+    ]
+    rooms = [
+        fold.most_summaries(compaction) - sum(each.key == compaction.key for each in live.live if each.block)
+        for compaction in now.compactions
+        if (fold := folds[compaction.key]) is not None
+    ]
+    return live.without_oldest(len(foreign) - max(0, *rooms), foreign) if foreign and rooms else live
 
 
 #: The state as a projection: snapshots have this name and version.

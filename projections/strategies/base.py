@@ -242,7 +242,8 @@ class ProgressFold(msgspec.Struct, frozen=True, kw_only=True):
 
     ``advance(config, progress, items, window)`` runs at the end of each batch, with None at first;
     ``complete(progress, payload)`` runs when one of its compactions took effect. Summaries of blocks numbered below
-    ``evicts_before(config, progress)`` are dropped. Items from version ``needs_from(config, progress, items)`` on
+    ``evicts_before(config, progress)`` are dropped, and the oldest of strategies that the config no longer has, so that
+    all are at most ``most_summaries(config)``. Items from version ``needs_from(config, progress, items)`` on
     stay in the state; ``goes_on(old_config, new_config)`` tells whether the fold continues after a change of config.
     ``renumbered(progress, of)`` is *progress* after entries got other versions, as an import gives them: *of* maps
     ranges of versions. Without it, a fold starts anew after an import.
@@ -252,6 +253,7 @@ class ProgressFold(msgspec.Struct, frozen=True, kw_only=True):
     advance: Callable[[Any, Any, Items, ActiveEntries], Any]
     complete: Callable[[Any, CompactionCompleted], Any]
     evicts_before: Callable[[Any, Any], int]
+    most_summaries: Callable[[Any], int]
     needs_from: Callable[[Any, Any, Items], int]
     goes_on: Callable[[Any, Any], bool]
     renumbered: Callable[[Any, Callable[[Ranges], Ranges]], Any] | None = None

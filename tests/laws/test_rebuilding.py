@@ -2,22 +2,25 @@
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
 from typing import Any, Final
 
 import pytest
 
-from ledger.events import Continuation
+from ledger.events import Continuation, RecordedEvent
 from ledger.memory import MemoryLedger
 from ledger.ports import Store, SummaryText
 from ledger.results import WhatIf
 from ledger.session import rebuilding
-from ledger.session.state import SessionState, end_of_batch
+from ledger.session.state import SESSION, SessionState, end_of_batch
 from ledger.stores.in_memory import InMemoryStore
 from projections import ranges
+from projections.entry_fates import TimelinePage
+from projections.history import HISTORY
 from projections.prompts import SummaryRequest
+from tests.support.timeline_reader import TimelineReader
 
 TOKEN_THRESHOLD: Final = {"type": "token_threshold", "max_entries": 6, "recent_window": 2, "min_entries_to_compress": 2}
 CONFIGS: Final[list[dict[str, Any]]] = [
@@ -138,6 +141,20 @@ async def check_same(ledger: MemoryLedger, config: Any, seed: int, step: str) ->
     return found
 
 
+def check_timeline(events: Sequence[RecordedEvent], seed: int) -> None:
+    """Assert that the arithmetic of the viewer and the folds say the same of each version."""
+    page = TimelinePage(0, events[-1].version)
+    for event in events:
+        page.add(event)
+    reader, state, history = TimelineReader([page.page]), SESSION.initial, HISTORY.initial
+    for event in events:
+        state, history = SESSION.evolve(state, event), HISTORY.evolve(history, event)
+        active = {entry.version: entry.tokens for entry in state.window.entries}
+        assert reader.active(event.version) == active, f"seed {seed} at {event.version}"
+        fates = {past.version: past.status for past in history.entries}
+        assert reader.fates(event.version) == fates, f"seed {seed} at {event.version}"
+
+
 async def check(seed: int, store: Store | None = None) -> None:
     """Assert that a rebuild is the what-if, that nothing is lost, that the session goes on, and that it can go back."""
     random = Random(seed)
@@ -164,6 +181,7 @@ async def check(seed: int, store: Store | None = None) -> None:
         assert stats.total_entries == stats.active_entries + counts.covered + counts.erased + counts.removed, (
             f"seed {seed}"
         )
+        check_timeline(await ledger.get_events("s"), seed)
         now = {past.version: past.status for past in (await ledger.get_history("s")).entries}
         assert now.keys() == entries.keys(), f"seed {seed}"
         gone = {"removed", "cleared"}

@@ -195,8 +195,9 @@ function Answer({ answer }: { answer: Tried }) {
         </section>
       </div>
       <h2>Take it</h2>
-      <p class="muted">This page never writes. To change the session, save the config and run one of:</p>
-      <Copy text={`memory-ledger adopt '${quoted(key?.id ?? "")}' --file config.json`} />
+      <p class="muted">This page never writes. To change the session, save the config and run one of these: for the whole history, from the next message on, or in a fork.</p>
+      <Copy text={`memory-ledger adopt '${quoted(key?.id ?? "")}' --config config.json --rebuild`} />
+      <Copy text={`memory-ledger adopt '${quoted(key?.id ?? "")}' --config config.json`} />
       <Copy text={`memory-ledger fork '${quoted(key?.id ?? "")}' '${quoted(`${key?.id}-try`)}' --version ${answer.version}`} />
       <Copy text={config} label="config.json" />
     </>
