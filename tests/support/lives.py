@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import httpx
 
+from ledger.clock import SystemClock
 from ledger.memory import MemoryLedger
 from ledger.ports import Store, SummaryText
 from ledger.server.application import create_app
@@ -22,20 +23,10 @@ from tests.support.driver import SetClock, too_long
 from tests.support.histories import COMPACTIONS, WINDOWS, short
 from tests.support.ledgers import ledger_over
 
-WORDS: Final = [
-    "rivet",
-    "anchor",
-    "lantern",
-    "meadow",
-    "copper",
-    "violin",
-    "harbour",
-    "saddle",
-    "tundra",
-    "walnut",
-    "orchid",
-    "glacier",
-]
+WORDS: Final = (
+    *("rivet", "anchor", "lantern", "meadow", "copper", "violin"),
+    *("harbour", "saddle", "tundra", "walnut", "orchid", "glacier"),
+)
 TTL_S: Final = 60
 
 
@@ -147,7 +138,7 @@ def _result(dice: Random, name: int, call: dict[str, Any]) -> dict[str, Any]:
 def begin(store: Store, namespace: str, config: dict[str, Any]) -> Life:
     """Return a session that has not begun."""
     asked, clock = Asked(), SetClock()
-    clock.moment = datetime.now(UTC)
+    clock.moment = SystemClock().now()
     ledger = ledger_over(store, namespace=namespace, config=config, summarizer=asked, clock=clock)
     return Life(ledger, store, namespace, "s", asked, clock)
 
@@ -189,12 +180,12 @@ async def _version(life: Life) -> int:
 async def _expired(life: Life) -> int:
     """Let the session expire, and return its last version."""
     await life.ledger.set_expiry(life.session, TTL_S)
-    life.clock.moment = datetime.now(UTC) + timedelta(days=1)
+    life.clock.moment = SystemClock().now() + timedelta(days=1)
     return await _version(life)
 
 
 async def _never_expires(life: Life) -> Life:
-    life.clock.moment = datetime.now(UTC)
+    life.clock.moment = SystemClock().now()
     await life.ledger.set_expiry(life.session, None)
     return life
 
@@ -289,6 +280,7 @@ async def by_file_import(life: Life, between: list[Batch]) -> Life:
     return other
 
 
+FORKS: Final[tuple[Detour, ...]] = (by_fork, by_fork_of_a_version)
 DETOURS: Final[tuple[Detour, ...]] = (
     by_expiry,
     by_expiry_and_another_life,
@@ -296,8 +288,7 @@ DETOURS: Final[tuple[Detour, ...]] = (
     by_restore,
     by_restore_after_a_clear,
     by_restore_after_an_end,
-    by_fork,
-    by_fork_of_a_version,
+    *FORKS,
     by_state_import,
     by_state_import_over_another_life,
     by_file_import,
