@@ -88,9 +88,9 @@ async def _anew(
     handle: NamespaceHandle, stream: Stream, past: SessionState, state: SessionState
 ) -> ReplaceState | None:
     """Return all entries of *past* and their summaries; None if the same entries have left the window until *state*."""
-    left = (past.counts.covered, past.counts.erased)
-    since_clear = state.opened and past.cleared_version == state.cleared_version
-    if left == ((state.counts.covered, state.counts.erased) if since_clear else (0, 0)):
+    left = past.counts.covered, past.counts.erased
+    left_now = (state.counts.covered, state.counts.erased) if state.opened else (0, 0)
+    if left == left_now and (past.cleared_version == state.cleared_version or left == (0, 0)):
         return None
     events = await handle.services.store.events.read_stream(stream, until=past.version)
     history = HISTORY.fold(map(decode, events))

@@ -8,18 +8,25 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import httpx
 
+from ledger.clock import SystemClock
 from ledger.memory import MemoryLedger
 from ledger.ports import Store, SummaryText
+from ledger.server.application import create_app
 from ledger.server.service import Service
+from ledger.server.settings import load_service_settings
+from ledger.session.state import end_of_batch
+from ledger.settings import Settings
 from projections.entries import Entry
 from projections.prompts import SummaryRequest
-from projections.strategies import WINDOWS as WINDOW_STRATEGIES
 from projections.summaries import Summary
 from tests.support.driver import SetClock, too_long
 from tests.support.histories import COMPACTIONS, WINDOWS, short
 from tests.support.ledgers import ledger_over
 
-WORDS: Final = "rivet anchor lantern meadow copper violin harbour saddle tundra walnut orchid glacier".split()
+WORDS: Final = (
+    *("rivet", "anchor", "lantern", "meadow", "copper", "violin"),
+    *("harbour", "saddle", "tundra", "walnut", "orchid", "glacier"),
+)
 TTL_S: Final = 60
 
 
@@ -51,14 +58,15 @@ class Life(NamedTuple):
 
     ledger: MemoryLedger
     store: Store
+    namespace: str
     session: str
     asked: Asked
     clock: SetClock
 
 
-def config_of(dice: Random) -> dict[str, Any]:
-    """Return a config of one window and at most two compactions that may stand together."""
-    window = dice.choice(sorted(WINDOWS))
+def config_of(dice: Random, window: str | None = None) -> dict[str, Any]:
+    """Return a config of one *window* and at most two compactions that may stand together."""
+    window = window or dice.choice(sorted(WINDOWS))
     chosen = {"type": window, **dice.choice(WINDOWS[window])}
     listed = []
     for kind in dice.sample(sorted(COMPACTIONS), dice.choice([0, 1, 1, 1, 2])):
@@ -66,7 +74,6 @@ def config_of(dice: Random) -> dict[str, Any]:
         if kind == "rolling_blocks" and window == "rolling":
             compaction |= {"unit": chosen["unit"], "size": min(compaction["size"], chosen["size"])}
         listed.append(compaction)
-    assert set(WINDOWS) == set(WINDOW_STRATEGIES)
     return {"window": chosen, "compactions": listed}
 
 
@@ -131,9 +138,9 @@ def _result(dice: Random, name: int, call: dict[str, Any]) -> dict[str, Any]:
 def begin(store: Store, namespace: str, config: dict[str, Any]) -> Life:
     """Return a session that has not begun."""
     asked, clock = Asked(), SetClock()
-    clock.moment = datetime.now(UTC)
+    clock.moment = SystemClock().now()
     ledger = ledger_over(store, namespace=namespace, config=config, summarizer=asked, clock=clock)
-    return Life(ledger, store, "s", asked, clock)
+    return Life(ledger, store, namespace, "s", asked, clock)
 
 
 async def live(life: Life, steps: list[Batch]) -> None:
@@ -151,6 +158,8 @@ async def take(life: Life, step: Batch) -> None:
         await ledger.clear_session(session)
     else:
         active = await ledger.get_active_entries(session)
+        if step.kind == "edit":  # an edited call is found by its text alone, until it is added again
+            active = [entry for entry in active if entry.kind == "message"]
         if active:
             entry_id = active[round(step.place * (len(active) - 1))].entry_id
             if step.kind == "edit":
@@ -168,22 +177,42 @@ async def _version(life: Life) -> int:
     return (await life.ledger.get_state(life.session)).version
 
 
-async def by_expiry(life: Life, between: list[Batch]) -> Life:
-    """Let it expire, and restore it at once."""
+async def _expired(life: Life) -> int:
+    """Let the session expire, and return its last version."""
     await life.ledger.set_expiry(life.session, TTL_S)
-    version = await _version(life)
-    life.clock.moment = datetime.now(UTC) + timedelta(days=1)
-    await life.ledger.restore(life.session, version)
+    life.clock.moment = SystemClock().now() + timedelta(days=1)
+    return await _version(life)
+
+
+async def _never_expires(life: Life) -> Life:
+    life.clock.moment = SystemClock().now()
+    await life.ledger.set_expiry(life.session, None)
     return life
+
+
+async def by_expiry(life: Life, between: list[Batch]) -> Life:
+    await life.ledger.restore(life.session, await _expired(life))
+    return await _never_expires(life)
 
 
 async def by_expiry_and_another_life(life: Life, between: list[Batch]) -> Life:
-    await life.ledger.set_expiry(life.session, TTL_S)
-    version = await _version(life)
-    life.clock.moment = datetime.now(UTC) + timedelta(days=1)
+    version = await _expired(life)
     await live(life, between)
     await life.ledger.restore(life.session, version)
-    return life
+    return await _never_expires(life)
+
+
+async def by_expiry_and_restore_over_http(life: Life, between: list[Batch]) -> Life:
+    version = await _expired(life)
+    settings = load_service_settings()
+    async with Service.open(
+        Settings(namespace=life.namespace), settings, store=life.store, clock=life.clock
+    ) as service:
+        transport = httpx.ASGITransport(create_app(service, settings))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            answer = await client.post(f"/v1/sessions/{life.session}/restore", json={"version": version})
+    assert answer.status_code == 200, answer.text
+    return await _never_expires(life)
 
 
 async def by_restore(life: Life, between: list[Batch]) -> Life:
@@ -221,11 +250,19 @@ async def by_fork_of_a_version(life: Life, between: list[Batch]) -> Life:
     return life._replace(session="fork")
 
 
+def _elsewhere(life: Life) -> Life:
+    """Return the same session of another namespace."""
+    namespace = f"{life.namespace}-other"
+    handle = life.ledger._handle
+    ledger = ledger_over(
+        life.store, namespace=namespace, config=handle.services.config, summarizer=life.asked, clock=life.clock
+    )
+    return life._replace(ledger=ledger, namespace=namespace)
+
+
 async def by_state_import(life: Life, between: list[Batch]) -> Life:
-    state, config = await life.ledger.export_session(life.session), (await life.ledger.get_state(life.session)).config
-    other = life._replace(session="imported")
-    await life.ledger.update_config("imported", config, replace=True)
-    await life.ledger.import_session("imported", {**state, "sessionId": "imported"})
+    other = _elsewhere(life)
+    await other.ledger.import_session(await life.ledger.export_session(life.session))
     return other
 
 
@@ -237,6 +274,44 @@ async def by_state_import_over_another_life(life: Life, between: list[Batch]) ->
 
 
 async def by_file_import(life: Life, between: list[Batch]) -> Life:
+    other = _elsewhere(life)
     lines = b"".join([line async for line in life.ledger.export_file(life.session)])
-    await life.ledger.import_file(lambda: io.BytesIO(lines), session_id="copy")
-    return life._replace(session="copy")
+    await other.ledger.import_file(lambda: io.BytesIO(lines))
+    return other
+
+
+FORKS: Final[tuple[Detour, ...]] = (by_fork, by_fork_of_a_version)
+DETOURS: Final[tuple[Detour, ...]] = (
+    by_expiry,
+    by_expiry_and_another_life,
+    by_expiry_and_restore_over_http,
+    by_restore,
+    by_restore_after_a_clear,
+    by_restore_after_an_end,
+    *FORKS,
+    by_state_import,
+    by_state_import_over_another_life,
+    by_file_import,
+)
+
+
+async def shown(life: Life) -> dict[str, Any]:
+    """Return all that a model is shown of the session, and its live summaries; nothing in it names a version."""
+    context = await life.ledger.get_context(life.session)
+    state = end_of_batch(await life.ledger.get_state(life.session))
+    return {
+        "text": context.text,
+        "messages": context.messages,
+        "tokens": context.tokens,
+        "items": [_seen(item) for item in context.window.items],
+        "summaries": [_seen(summary) for summary in state.summaries.live],
+    }
+
+
+def _seen(item: Entry | Summary) -> tuple[Any, ...]:
+    if isinstance(item, Summary):
+        block = item.block and (item.block.number, item.block.first_item, item.block.last_item)
+        return item.key, item.text, item.tokens, block, item.starts_at, item.ends_at
+    called = item.tool_name, item.tool_call_id, item.tool_status, item.arguments
+    said = item.entry_id, item.kind, item.role, item.content, item.tokens, item.tokenizer
+    return *said, *called, item.metadata, item.created_at
