@@ -128,6 +128,7 @@ def test_every_request_of_any_window_is_taken_by_the_providers() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1_800)
 def test_every_request_of_any_window_of_many_histories_is_taken() -> None:
     with seeds(2000) as tried:
         check_all(tried)
