@@ -134,9 +134,9 @@ def test_every_request_of_any_window_of_many_histories_is_taken() -> None:
         check_all(tried)
 
 
-def as_it_was(answer: tool_pairs.Answer | None, entry: Entry) -> tool_pairs.Answer | None:
+def as_it_was(answer: tool_pairs.AnswerRun | None, entry: Entry) -> tool_pairs.AnswerRun | None:
     """Return an answer that has only calls in a row."""
-    return tool_pairs.Answer(entry.write_id, True, False, 0) if entry.kind == "tool_call" else None
+    return tool_pairs.AnswerRun(entry.write_id, True, False, 0) if entry.kind == "tool_call" else None
 
 
 WHOLE = rendering.shown_messages
