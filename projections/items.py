@@ -18,7 +18,7 @@ from ledger.events import CountedItems, Numbered, Ranges
 from projections import ranges
 from projections.entries import Entry
 from projections.packed_versions import Versions
-from projections.tool_pairs import Answer, Call, answer_after, group_units
+from projections.tool_pairs import AnswerRun, Call, answer_after, group_units
 from projections.window import ActiveEntries
 
 ItemUnit: TypeAlias = Literal["interaction", "entry"]
@@ -107,7 +107,7 @@ class Items(msgspec.Struct, frozen=True):
     #: … or was closed at the end of an earlier batch: once counted, an interaction stays counted.
     counted: bool = False
     #: What the newest entry is part of, if it is the assistant's.
-    answer: Answer | None = None
+    answer: AnswerRun | None = None
 
     def count(self, unit: ItemUnit) -> int:
         """Return n, the number of items of *unit* so far."""

@@ -56,7 +56,7 @@ class Call(msgspec.Struct, frozen=True):
         return result.tool_name is not None and result.tool_name == self.tool_name
 
 
-class Answer(msgspec.Struct, frozen=True):
+class AnswerRun(msgspec.Struct, frozen=True):
     """The answer that the newest entry is part of: whether it calls tools, and has thinking beside it.
 
     *spoken* counts the messages that stand alone so far, and are one answer with what follows if that calls a tool.
@@ -78,16 +78,16 @@ class Answer(msgspec.Struct, frozen=True):
         return entry.answers and same and (self.calls or self.thinks)
 
 
-def answer_after(answer: Answer | None, entry: Entry) -> Answer | None:
+def answer_after(answer: AnswerRun | None, entry: Entry) -> AnswerRun | None:
     """Return the answer that *entry* is part of, the next one after *answer*; None if it is not the assistant's."""
     if not entry.answers:
         return None
     calls = entry.kind == "tool_call"
     if answer is not None and answer.goes_on_with(entry):
         calls = calls or answer.calls
-        return Answer(entry.write_id, calls, entry.thinks or answer.thinks, 0 if calls else 1)
+        return AnswerRun(entry.write_id, calls, entry.thinks or answer.thinks, 0 if calls else 1)
     before = answer.spoken if answer is not None and answer.write_id == entry.write_id else 0
-    return Answer(entry.write_id, calls, entry.thinks, 0 if calls else before + 1)
+    return AnswerRun(entry.write_id, calls, entry.thinks, 0 if calls else before + 1)
 
 
 class Pairing:
@@ -109,7 +109,7 @@ class Pairing:
     def _pair(self, entries: Iterable[Entry]) -> None:
         units = self.units
         waiting: list[tuple[Call, list[Entry]]] = []  # unanswered calls and their unit, oldest first
-        answer: Answer | None = None
+        answer: AnswerRun | None = None
         for entry in entries:
             if entry.kind == "tool_result":
                 answered = next((index for index, (call, _) in enumerate(waiting) if call.answered_by(entry)), None)

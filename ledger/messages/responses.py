@@ -7,7 +7,7 @@ from ledger.canonical import canonical_json
 from ledger.events import JsonObject
 from ledger.messages.beside_text import ITEM
 from ledger.messages.parts import ContentPart, media_of, named, parts_of
-from ledger.messages.turns import Part, Turn, instructions_of, turns_of
+from ledger.messages.turns import AnswerPart, Turn, instructions_of, turns_of
 from projections.entries import REASONING, Entry
 from projections.rendering import ShownMessage
 
@@ -53,7 +53,7 @@ class _Answers:
 
 def _items(turn: Turn, answers: _Answers) -> Iterator[JsonObject]:
     if turn.role == "assistant":
-        said = [Part(turn.entry, turn.text, turn.data)] if turn.entry else []
+        said = [AnswerPart(turn.entry, turn.text, turn.data)] if turn.entry else []
         for part in turn.parts or said:
             yield from _part(part, answers)
         return
@@ -69,7 +69,7 @@ def _message(turn: Turn) -> JsonObject:
     return {"role": turn.role, "content": [_responses_part(part) for part in parts] or turn.text}
 
 
-def _part(part: Part, answers: _Answers) -> Iterator[JsonObject]:
+def _part(part: AnswerPart, answers: _Answers) -> Iterator[JsonObject]:
     item = part.data.get(ITEM)
     is_its_own = not part.call_id or (item is not None and item.get("call_id") == part.call_id)
     given = list(answers.item(part.entry, part.data if is_its_own else {}))

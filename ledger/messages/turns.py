@@ -9,7 +9,7 @@ from projections.entries import Entry
 from projections.rendering import Shown, ShownMessage
 
 
-class Part(NamedTuple):
+class AnswerPart(NamedTuple):
     """A text of an answer, or a call with its *call_id* and *name*; *data* is what its entry holds beside it."""
 
     entry: Entry
@@ -29,7 +29,7 @@ class Turn(NamedTuple):
     text: str
     data: JsonObject
     entry: Entry | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[AnswerPart, ...] = ()
     call_id: str = ""
 
 
@@ -47,7 +47,7 @@ def turns_of(shown: Iterable[ShownMessage], attachments: Mapping[str, bytes]) ->
     return turns
 
 
-def _parts(message: JsonObject, sources: Iterable[Shown], attachments: Mapping[str, bytes]) -> Iterator[Part]:
+def _parts(message: JsonObject, sources: Iterable[Shown], attachments: Mapping[str, bytes]) -> Iterator[AnswerPart]:
     calls = iter(message["tool_calls"])
     for entry in sources:
         if not isinstance(entry, Entry):
@@ -55,9 +55,9 @@ def _parts(message: JsonObject, sources: Iterable[Shown], attachments: Mapping[s
         data = data_of(entry, attachments)
         if entry.kind == "tool_call":
             call = next(calls)
-            yield Part(entry, "", data, call["id"], call["function"]["name"])
+            yield AnswerPart(entry, "", data, call["id"], call["function"]["name"])
         else:
-            yield Part(entry, entry.content, data)
+            yield AnswerPart(entry, entry.content, data)
 
 
 def instructions_of(turns: Iterable[Turn]) -> str:

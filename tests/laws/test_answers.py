@@ -128,14 +128,15 @@ def test_every_request_of_any_window_is_taken_by_the_providers() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1_800)
 def test_every_request_of_any_window_of_many_histories_is_taken() -> None:
     with seeds(2000) as tried:
         check_all(tried)
 
 
-def as_it_was(answer: tool_pairs.Answer | None, entry: Entry) -> tool_pairs.Answer | None:
+def as_it_was(answer: tool_pairs.AnswerRun | None, entry: Entry) -> tool_pairs.AnswerRun | None:
     """Return an answer that has only calls in a row."""
-    return tool_pairs.Answer(entry.write_id, True, False, 0) if entry.kind == "tool_call" else None
+    return tool_pairs.AnswerRun(entry.write_id, True, False, 0) if entry.kind == "tool_call" else None
 
 
 WHOLE = rendering.shown_messages

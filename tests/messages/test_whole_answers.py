@@ -8,11 +8,12 @@ import pytest
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.results import Context
+from ledger.stores.in_memory import InMemoryStore
 from tests.laws.test_answers import some_config
 from tests.laws.test_settling import seeds
 from tests.support.answers import AnswerStep, Said, history
 from tests.support.ledgers import ledger_over
-from tests.support.request_rules import faults
+from tests.support.request_rules import faults, faults_of_anthropic
 
 FEW = 6
 MANY = 60
@@ -79,3 +80,26 @@ async def test_requests_of_random_sessions_are_taken_by_the_providers(store: Sto
 async def test_requests_of_many_random_sessions_are_taken(store: Store, namespace: str) -> None:
     with seeds(MANY) as tried:
         await check_sessions(store, namespace, tried)
+
+
+async def test_a_compaction_inside_a_tool_loop_leaves_the_answer_whole() -> None:
+    """The request is valid only with the thinking; once the calls have results, the answer leaves as a whole."""
+    ledger = ledger_over(InMemoryStore())
+    ledger.set_summarizer(None, lambda prompt: "short")
+    rules = {"type": "token_threshold", "max_entries": 3, "recent_window": 1, "min_entries_to_compress": 1}
+    await ledger.update_config("s", {"window": {"type": "full"}, "compactions": [rules]})
+    await ledger.add_messages("s", [{"role": "user", "content": f"question {at}"} for at in range(4)])
+    thought = {"type": "thinking", "thinking": "Both.", "signature": "c2ln"}
+    calls = [{"type": "tool_use", "id": f"c{at}", "name": "look", "input": {}} for at in range(3)]
+    answer = {"role": "assistant", "content": [thought, {"type": "text", "text": "I look."}, *calls]}
+    await ledger.add_messages("s", [answer])
+    for at in range(3):
+        await ledger.settle("s")
+        request = (await ledger.get_context("s")).as_anthropic()
+        assert faults_of_anthropic(request) == []
+        assert [*request["messages"][1]["content"]] == answer["content"]
+        result = {"type": "tool_result", "tool_use_id": f"c{at}", "content": f"found {at}"}
+        await ledger.add_messages("s", [{"role": "user", "content": [result]}])
+    await ledger.add_messages("s", [{"role": "assistant", "content": "Done."}])
+    await ledger.settle("s")
+    assert [entry.content for entry in (await ledger.get_context("s")).entries] == ["Done."]
