@@ -30,6 +30,8 @@ class Settings(BaseSettings):
     """The password of the URL, if it has none."""
     database_timeout_s: float = Field(default=20.0, ge=0.5, le=3600)
     """After how many seconds without an answer of the database a call fails."""
+    database_connections: int = Field(default=8, ge=1, le=100)
+    """How many connections to the database a process has at most; with fewer it works more slowly."""
     login_password: SecretStr | None = None
     """The password that ``db login`` sets."""
     data_dir: Path | None = None

@@ -51,6 +51,7 @@ async def open_store(
         allow_unsafe=allow_unsafe,
         served=served,
         timeout_s=settings.database_timeout_s,
+        connections=settings.database_connections,
         restart=restart,
     )
     key = await asyncio.to_thread(snapshot_key, settings)

@@ -11,7 +11,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from ledger.errors import UnsafeDatabase, UnsafeRole
-from ledger.stores.postgres.connecting import refusal
+from ledger.stores.postgres.connecting import is_full, refusal
 from ledger.stores.postgres.deadlines import DEFAULT_TIMEOUT_S, AsyncConnection, connect_timeout
 
 Driver: TypeAlias = AsyncConnection
@@ -67,12 +67,17 @@ SELECT
 """
 
 
+def _answered(fault: psycopg.OperationalError) -> bool:
+    """Return whether there is a server, which refuses, is full or does not say anything."""
+    return isinstance(fault, psycopg.errors.ConnectionTimeout) or is_full(fault) or refusal(fault) is not None
+
+
 class Target(msgspec.Struct, frozen=True):
     """A database to connect to; the login of an embedded one is a superuser that takes the application's role.
 
     With *served* connections do not wait long for a statement or a lock. A call waits for an answer for at most
-    *timeout_s* seconds, half of them for a connection. *restart* starts an embedded server that does
-    not run; it may take seconds, and is called in a thread.
+    *timeout_s* seconds, half of them for a connection, of which there are at most *connections*. *restart* starts an
+    embedded server that does not run; it may take seconds, and is called in a thread.
     """
 
     url: str
@@ -80,6 +85,7 @@ class Target(msgspec.Struct, frozen=True):
     allow_unsafe: bool = False
     served: bool = False
     timeout_s: float = DEFAULT_TIMEOUT_S
+    connections: int = 8
     restart: Callable[[], None] | None = None
 
     def __repr__(self) -> str:
@@ -127,7 +133,7 @@ class Connector:
         try:
             connection = await self._open(options)
         except psycopg.OperationalError as fault:
-            if self.target.restart is None or isinstance(fault, psycopg.errors.ConnectionTimeout) or refusal(fault):
+            if self.target.restart is None or _answered(fault):
                 raise
             connection = await self._restarted(options, self.target.restart)
         try:
