@@ -53,6 +53,7 @@ from ledger.search.finder import SearchResult
 from ledger.session.drafts import EntryDraft
 from ledger.session.kept_drafts import KeptDraft
 from ledger.session.state import SessionState
+from ledger.settings import Secret
 from ledger.stored_projections.registry import BuildStatus, RebuiltProjection, StoredProjectionInfo
 from ledger.summarizers import SummarizerChoice
 from ledger.transfer.importing import Imported, Lines
@@ -118,6 +119,7 @@ class SyncMemoryLedger:
         namespace: str | None = None,
         *,
         data_dir: Path | str | None = None,
+        password: Secret | None = None,
         actor: str | None = None,
         config: Mapping[str, Any] | MemoryConfig | None = None,
         summarizer: SummarizerChoice = None,
@@ -134,6 +136,7 @@ class SyncMemoryLedger:
         namespace: str | None = None,
         *,
         data_dir: Path | str | None = None,
+        password: Secret | None = None,
         actor: str | None = None,
         config: Mapping[str, Any] | MemoryConfig | None = None,
         summarizer: SummarizerChoice = None,
