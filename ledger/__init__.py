@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from ledger.ids import Stream
     from ledger.memory import MemoryLedger
     from ledger.ports.models import Embedder, Summarizer, SummaryText
+    from ledger.stored_projections.staleness import StaleAnswer
     from ledger.stores.in_memory import InMemoryStore
     from ledger.summarizers.openai import OpenAISummarizer
     from ledger.sync import SyncMemoryLedger
@@ -115,6 +116,7 @@ __all__ = [
     "SessionExists",
     "SessionNotFound",
     "SeveralSessions",
+    "StaleAnswer",
     "StorageFull",
     "Stream",
     "StreamClosed",
@@ -146,6 +148,7 @@ _MODULES = dict.fromkeys(__all__, "ledger.errors") | {
     "OpenAIEmbedder": "ledger.embedders.openai",
     "OpenAISummarizer": "ledger.summarizers.openai",
     "RecordedEvent": "ledger.events",
+    "StaleAnswer": "ledger.stored_projections.staleness",
     "Stream": "ledger.ids",
     "Summarizer": "ledger.ports.models",
     "SummaryText": "ledger.ports.models",

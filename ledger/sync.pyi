@@ -54,6 +54,7 @@ from ledger.search.finder import SearchResult
 from ledger.session.drafts import EntryDraft
 from ledger.session.kept_drafts import KeptDraft
 from ledger.session.state import SessionState
+from ledger.settings import Secret
 from ledger.stored_projections.registry import BuildStatus, RebuiltProjection, StoredProjectionInfo
 from ledger.summarizers import SummarizerChoice
 from ledger.transfer.importing import Imported, Lines
@@ -119,6 +120,7 @@ class SyncMemoryLedger:
         namespace: str | None = None,
         *,
         data_dir: Path | str | None = None,
+        password: Secret | None = None,
         actor: str | None = None,
         config: Mapping[str, Any] | MemoryConfig | None = None,
         summarizer: SummarizerChoice = None,
@@ -135,6 +137,7 @@ class SyncMemoryLedger:
         namespace: str | None = None,
         *,
         data_dir: Path | str | None = None,
+        password: Secret | None = None,
         actor: str | None = None,
         config: Mapping[str, Any] | MemoryConfig | None = None,
         summarizer: SummarizerChoice = None,

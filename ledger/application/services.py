@@ -26,7 +26,7 @@ from ledger.prices import Prices, load_prices
 from ledger.search.finder import Finder
 from ledger.search.index import SearchIndex
 from ledger.search.knowledge import check_usable
-from ledger.settings import Settings
+from ledger.settings import Secret, Settings
 from ledger.states.batched_reads import BatchedReads
 from ledger.states.loading import States
 from ledger.states.snapshots import SESSIONS
@@ -232,6 +232,7 @@ async def open_services(
     index_patience_s: float | None = None,
     group_commit: bool = True,
     allow_unsafe: bool = False,
+    password: Secret | None = None,
 ) -> AsyncIterator[Services]:
     """Open the store that *settings* name, unless *store* is given, and wire the services; close what was opened here.
 
@@ -245,7 +246,7 @@ async def open_services(
     opened_by = os.getpid()
     model = configured_summarizer(settings, model=summarizer_model) if summarizer is None else None
     vectors = configured_embedder(settings) if embedder is None else None
-    own = store or await open_store(settings, group_commit=group_commit, allow_unsafe=allow_unsafe)
+    own = store or await open_store(settings, group_commit=group_commit, allow_unsafe=allow_unsafe, password=password)
     try:
         services = Services(
             own,

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Final
@@ -10,9 +10,9 @@ from typing import Final
 import psycopg
 from psycopg import errors, sql
 
-from ledger.errors import DatabaseUnavailable, LedgerError
+from ledger.errors import DatabaseUnavailable, InvalidInput, LedgerError
 from ledger.ports import Store
-from ledger.settings import Settings
+from ledger.settings import Secret, Settings, has_password, login_now, value_now
 from ledger.stores.embedded import DATABASE, EmbeddedServer
 from ledger.stores.embedded_idle import stop_when_idle
 from ledger.stores.postgres import PostgresStore, Target
@@ -31,14 +31,17 @@ async def open_store(
     allow_unsafe: bool = False,
     served: bool = False,
     start: bool = True,
+    password: Secret | None = None,
 ) -> Store:
     """Return the store that *settings* name; with *served* it does not wait long for a statement or a lock.
 
-    Without *start* an embedded server that does not run is not created, only started again.
+    *password* is that of the URL, or a function that returns it for each new connection. Without *start* an embedded
+    server that does not run is not created, only started again.
 
     Raises:
         DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: see `PostgresStore.open`.
     """
+    login = _login(settings, password)
     if start:
         url = await asyncio.to_thread(ready_url, settings)
     else:
@@ -51,10 +54,32 @@ async def open_store(
         allow_unsafe=allow_unsafe,
         served=served,
         timeout_s=settings.database_timeout_s,
+        connections=settings.database_connections,
         restart=restart,
+        login=login,
     )
     key = await asyncio.to_thread(snapshot_key, settings)
     return await PostgresStore.open(target, group_commit=group_commit, key=key)
+
+
+def _login(settings: Settings, password: Secret | None) -> Callable[[], Awaitable[dict[str, str]]] | None:
+    """Return what gives user and password for each new connection; None if the URL says all.
+
+    Raises:
+        InvalidInput: there is *password*, and no URL, or one with another password.
+    """
+    if password is None:
+        read = login_now(settings)
+        return None if read is None else partial(asyncio.to_thread, read)
+    if settings.database_url is None:
+        raise InvalidInput("bad_arguments", "must not be given: the embedded server has none", field="password")
+    if has_password(settings.database_url) and settings.database_password is None:
+        raise InvalidInput("bad_arguments", "must not be given: the database URL has one", field="password")
+
+    async def ask() -> dict[str, str]:
+        return {"password": await value_now(password)}
+
+    return ask
 
 
 def ready_url(settings: Settings) -> str:

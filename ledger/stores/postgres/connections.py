@@ -3,25 +3,23 @@
 import asyncio
 import select
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any, Final, Generic, Literal, TypeVar
 from uuid import UUID
 
 import msgspec
-import psycopg
 from psycopg.pq import TransactionStatus
-from sqlalchemy import exc, text
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool
 
+from ledger.stores.postgres.connection_limit import ConnectionLimit
 from ledger.stores.postgres.connector import HAS_TRANSACTION_TIMEOUT, Connector, Driver
 from ledger.stores.postgres.deadlines import LONGER
 from ledger.stores.postgres.deadlines import AsyncConnection as LimitedConnection
 from ledger.stores.postgres.faults import translated
 
 T = TypeVar("T")
-
-POOL_SIZE: Final = 8
 
 #: If this process is suspended within a transaction, the server ends it, so that its locks do not block others for
 #: ever. A limit of the server takes precedence. It is set for the transaction only, because behind a transaction
@@ -51,9 +49,18 @@ class DriverConnections(Generic[T]):
     """
 
     def __init__(
-        self, engine: AsyncEngine, *, size: int, wrap: Callable[[Driver], T], wait_s: float, settings: str = ""
+        self,
+        engine: AsyncEngine,
+        limit: ConnectionLimit,
+        *,
+        size: int,
+        wrap: Callable[[Driver], T],
+        wait_s: float,
+        settings: str = "",
     ) -> None:
         self._engine = engine
+        self._limit = limit
+        limit.holders.append(self._close_idle)
         self._wait_s = wait_s
         self._settings = settings
         self._wrap = wrap
@@ -77,12 +84,13 @@ class DriverConnections(Generic[T]):
             try:
                 yield wrapped
             finally:
-                if not driver.closed and driver.info.transaction_status == TransactionStatus.IDLE:
+                reusable = not driver.closed and driver.info.transaction_status == TransactionStatus.IDLE
+                if reusable and not self._limit.is_awaited:
                     self._idle.append((pooled, driver, wrapped))
                 else:
                     stale, self._idle = (self._idle, []) if driver.closed else ([], self._idle)
                     for each in (pooled, *(idle for idle, _, _ in stale)):
-                        await self._discard(each)
+                        await self._limit.close(each, to_server=True)
         finally:
             self._free.release()
 
@@ -96,7 +104,7 @@ class DriverConnections(Generic[T]):
         for _ in range(self._size):
             await self._free.acquire()
         while self._idle:
-            await self._idle.pop()[0].close()
+            await self._limit.close(self._idle.pop()[0])
         for _ in range(self._size):
             self._free.release()
 
@@ -106,26 +114,26 @@ class DriverConnections(Generic[T]):
             found = self._idle.pop()
             if not _was_told(found[1].pgconn.socket):
                 return found
-            await self._discard(found[0])
+            await self._limit.close(found[0], to_server=True)
         return None
 
+    async def _close_idle(self) -> bool:
+        if not self._idle:
+            return False
+        await self._limit.close(self._idle.pop(0)[0], to_server=True)
+        return True
+
     async def _checkout(self) -> tuple[AsyncConnection, Driver, T]:
-        pooled = await self._engine.connect()
+        pooled = await self._limit.connect(self._engine)
         driver = (await pooled.get_raw_connection()).driver_connection
         assert isinstance(driver, LimitedConnection)
         if self._settings and driver.prepare_threshold is not None:  # behind a pooler no setting would last
             try:
                 await driver.execute(self._settings)
             except BaseException:
-                await self._discard(pooled)
+                await self._limit.close(pooled, to_server=True)
                 raise
         return pooled, driver, self._wrap(driver)
-
-    async def _discard(self, pooled: AsyncConnection) -> None:
-        with suppress(exc.SQLAlchemyError, psycopg.Error):
-            await pooled.invalidate()
-        with suppress(exc.SQLAlchemyError, psycopg.Error):
-            await pooled.close()
 
 
 def _was_told(socket: int) -> bool:
@@ -151,11 +159,13 @@ class Pool:
     def __init__(self, connector: Connector) -> None:
         self.connector = connector
         self._wait_s = connector.target.timeout_s / 2
+        most = connector.target.connections
+        self._limit = ConnectionLimit(most, wait_s=self._wait_s)
         self.engine = create_async_engine(
             "postgresql+psycopg://",
             async_creator=connector.connect,
             isolation_level="AUTOCOMMIT",
-            pool_size=POOL_SIZE,
+            pool_size=most,
             max_overflow=0,
             pool_timeout=self._wait_s,
             pool_pre_ping=True,  # a restart of the server breaks every connection
@@ -167,7 +177,9 @@ class Pool:
 
     def driver_connections(self, *, size: int, wrap: Callable[[Driver], T], settings: str = "") -> DriverConnections[T]:
         """Return up to *size* of the connections, for the driver."""
-        connections = DriverConnections(self.engine, size=size, wrap=wrap, wait_s=self._wait_s, settings=settings)
+        connections = DriverConnections(
+            self.engine, self._limit, size=size, wrap=wrap, wait_s=self._wait_s, settings=settings
+        )
         self._checked_out.append(connections)
         return connections
 
@@ -183,7 +195,7 @@ class Pool:
         With *takes_time* its statements have no limit at the server, and a much longer one here.
         """
         with translated():
-            async with self.engine.execution_options(isolation_level=isolation).begin() as connection:
+            async with self._connection(isolation) as connection, connection.begin():
                 await connection.execute(_SET_NAMESPACE, {"namespace": ",".join(map(str, namespace_ids))})
                 if not takes_time:
                     yield connection
@@ -196,6 +208,14 @@ class Pool:
                     yield connection
                 finally:
                     driver.answer_s /= LONGER
+
+    @asynccontextmanager
+    async def _connection(self, isolation: str) -> AsyncIterator[AsyncConnection]:
+        connection = await self._limit.connect(self.engine.execution_options(isolation_level=isolation))
+        try:
+            yield connection
+        finally:
+            await self._limit.close(connection)
 
     @property
     def use(self) -> PoolUse:

@@ -1,7 +1,7 @@
 """A new connection to PostgreSQL: how it is opened, and the checks before it is used."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
@@ -10,8 +10,8 @@ import msgspec
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from ledger.errors import UnsafeDatabase, UnsafeRole
-from ledger.stores.postgres.connecting import refusal
+from ledger.errors import DatabaseUnavailable, LedgerError, UnsafeDatabase, UnsafeRole
+from ledger.stores.postgres.connecting import is_full, refusal
 from ledger.stores.postgres.deadlines import DEFAULT_TIMEOUT_S, AsyncConnection, connect_timeout
 
 Driver: TypeAlias = AsyncConnection
@@ -67,12 +67,18 @@ SELECT
 """
 
 
+def _answered(fault: psycopg.OperationalError) -> bool:
+    """Return whether there is a server, which refuses, is full or does not say anything."""
+    return isinstance(fault, psycopg.errors.ConnectionTimeout) or is_full(fault) or refusal(fault) is not None
+
+
 class Target(msgspec.Struct, frozen=True):
     """A database to connect to; the login of an embedded one is a superuser that takes the application's role.
 
     With *served* connections do not wait long for a statement or a lock. A call waits for an answer for at most
-    *timeout_s* seconds, half of them for a connection. *restart* starts an embedded server that does
-    not run; it may take seconds, and is called in a thread.
+    *timeout_s* seconds, half of them for a connection, of which there are at most *connections*. *restart* starts an
+    embedded server that does not run; it may take seconds, and is called in a thread. *login* returns the user or the
+    password of now, which take precedence over those of the URL.
     """
 
     url: str
@@ -80,7 +86,9 @@ class Target(msgspec.Struct, frozen=True):
     allow_unsafe: bool = False
     served: bool = False
     timeout_s: float = DEFAULT_TIMEOUT_S
+    connections: int = 8
     restart: Callable[[], None] | None = None
+    login: Callable[[], Awaitable[dict[str, str]]] | None = None
 
     def __repr__(self) -> str:
         return f"Target({urlsplit(self.url).hostname!r}, embedded={self.embedded})"  # the URL may hold a password
@@ -127,7 +135,7 @@ class Connector:
         try:
             connection = await self._open(options)
         except psycopg.OperationalError as fault:
-            if self.target.restart is None or isinstance(fault, psycopg.errors.ConnectionTimeout) or refusal(fault):
+            if self.target.restart is None or _answered(fault):
                 raise
             connection = await self._restarted(options, self.target.restart)
         try:
@@ -151,11 +159,21 @@ class Connector:
         return connection
 
     async def _open(self, options: dict[str, Any]) -> Driver:
+        given: dict[str, Any] = {**options, **await self._login_now()}
         connection = await AsyncConnection.connect(
-            self.target.url, autocommit=True, application_name="memory-ledger", **options
+            self.target.url, autocommit=True, application_name="memory-ledger", **given
         )
         connection.answer_s = self.target.timeout_s / 2
         return connection
+
+    async def _login_now(self) -> dict[str, str]:
+        if self.target.login is None:
+            return {}
+        try:
+            return await self.target.login()
+        except Exception as fault:  # a function of the user may raise anything
+            words = str(fault) if isinstance(fault, LedgerError) else type(fault).__name__
+            raise DatabaseUnavailable(f"the password of the database could not be read: {words}") from fault
 
     async def _restarted(self, options: dict[str, Any], restart: Callable[[], None]) -> Driver:
         """Start the server again, once for all callers of this process, and connect."""

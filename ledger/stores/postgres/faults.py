@@ -19,7 +19,7 @@ from ledger.errors import (
     StorageFull,
     UnsafeDatabase,
 )
-from ledger.stores.postgres.connecting import reason, refusal
+from ledger.stores.postgres.connecting import FULL, is_full, reason, refusal
 from ledger.stores.postgres.deadlines import AnswerLate
 
 #: A statement of ours that the server does not know how to run, as a distributed PostgreSQL may not: sent again, it
@@ -52,14 +52,16 @@ def translated() -> Iterator[None]:
 
 def ledger_error(fault: BaseException | None) -> LedgerError:
     """Return our error for *fault*."""
-    return _too_late(fault) or _by_state(fault)
+    return _in_vain(fault) or _by_state(fault)
 
 
-def _too_late(fault: BaseException | None) -> LedgerError | None:
+def _in_vain(fault: BaseException | None) -> LedgerError | None:
     if isinstance(fault, AnswerLate):
         return DatabaseUnavailable(f"{fault}; a write may have been stored all the same; {_WHAT_IS_STORED}")
     if isinstance(fault, exc.TimeoutError | TimeoutError):
         return DatabaseUnavailable(_BUSY)
+    if is_full(fault):
+        return DatabaseUnavailable(FULL)
     return None
 
 
