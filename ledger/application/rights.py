@@ -10,6 +10,7 @@ from ledger.errors import InvalidInput, NotPermitted
 from ledger.events import (
     ConfigChanged,
     EntryAdded,
+    EntryEdited,
     Event,
     Extraction,
     JsonObject,
@@ -100,6 +101,8 @@ class Rights:
             )
         if isinstance(event, EntryAdded):
             self.check_role(event.role, event.kind)
+        if isinstance(event, EntryEdited) and event.role is not None:
+            self.check_role(event.role, "message")
         if isinstance(event, SessionOpened | ConfigChanged) and self.models is not None:
             self.check_config(_loaded(event.config), known=known)
         if isinstance(event, SummaryViewCreated):
