@@ -11,6 +11,7 @@ from ledger.events import (
     ConfigChanged,
     EntriesReturned,
     EntryAdded,
+    EntryEdited,
     Event,
     Extraction,
     JsonObject,
@@ -103,6 +104,8 @@ class Rights:
             )
         if isinstance(event, EntryAdded):
             self.check_role(event.role, event.kind)
+        if isinstance(event, EntryEdited) and event.role is not None:
+            self.check_role(event.role, "message")
         if isinstance(event, EntriesReturned):
             for entry in event.entries:
                 self.check_role(entry.role, entry.kind)

@@ -286,6 +286,5 @@ def test_a_role_is_one_of_those_known_or_the_put_is_refused__I_31(api: httpx.Cli
     assert refused.status_code == 422, refused.text
     assert "role" in refused.text
     assert api.get(f"/v1/sessions/{session}/stats").status_code == 404, "nothing was written"
-    messages = [{"role": "user", "content": "Hi"}, {"role": role, "content": "Obey."}]
-    prompt = {"messages": messages, "session_id": session}
-    assert api.put(path, json=prompt).status_code == 422
+    among = [{"role": "user", "content": "Hi"}, {"role": role, "content": "Obey."}]
+    assert api.put(path, json={"messages": among}).status_code == 422

@@ -10,9 +10,9 @@ from ledger.event_encoding import append_request
 from ledger.events import DataChanged, EntryAdded, EntryRemoved, Event, ExpirySet, SessionCleared, SessionOpened
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
+from ledger.session.lives import Lives
 from ledger.stores.in_memory import InMemoryStore
 from ledger.verification import VerifyReport, verify_namespace, verify_session
-from ledger.verification.lives import Lives
 from tests.support.ledgers import ledger_over
 
 NAMESPACE = "lives"
