@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from itertools import takewhile
 from typing import Final
 
 import msgspec
@@ -20,11 +21,14 @@ from ledger.importers.parts.fitting import fitted_draft
 from ledger.importers.parts.prefix import SharedBranch, branch_name, place
 from ledger.importers.parts.reported_calls import ReportedCall, kept_whole
 from ledger.importers.parts.steps import hidden
+from ledger.importers.parts.trimmed import began, content_of, goes_on, kept_places, said_again
 from ledger.session.attachments import SPACE
-from ledger.session.commands import AddEntries, HideAdded
+from ledger.session.commands import AddEntries, FollowAgent, HideAdded
 from ledger.session.drafts import EntryDraft
 from ledger.session.kept_drafts import KeptDraft
 from ledger.session.state import SessionState
+from ledger.transfer.imported_window import erasure
+from projections.entries import Entry
 
 #: How often another writer may change the branches of a session meanwhile.
 _ATTEMPTS: Final = 50
@@ -40,6 +44,8 @@ class _Found(msgspec.Struct, frozen=True):
     version: int = 0
     exists: bool = True
     done: bool = False
+    #: The call was sent the newest entry of the branch, but not all before it.
+    left_out: bool = False
 
 
 async def record_call(handle: NamespaceHandle, call: ReportedCall) -> None:
@@ -65,6 +71,9 @@ async def record_call(handle: NamespaceHandle, call: ReportedCall) -> None:
         if call.of_agent:  # it repeats what its calls of models show
             await _record_beside(handle, call)
             return
+        for number, one in enumerate(found):
+            if one.left_out and (await _gone_on(handle, call, _name(call, number))).done:
+                return
         if await _branched(handle, call, found):
             return
     raise Unavailable("other writers kept changing the branches of a session; try again")
@@ -73,6 +82,8 @@ async def record_call(handle: NamespaceHandle, call: ReportedCall) -> None:
 async def _branched(handle: NamespaceHandle, call: ReportedCall, found: Sequence[_Found]) -> bool:
     """Begin a branch for *call*; return whether it is recorded, or is to be tried again."""
     goes, name = place(len(call.ids), [one.branch for one in found]), _name(call, len(found))
+    if found and len(found) < MOST_BRANCHES:
+        await _note(handle, call, began(name, call.ids[0], call.moment, shares=goes.first > 0))
     if goes.branch is None:
         return (await _recorded(handle, call, name, begins=True)).done
     _drafts(handle, [*call.instructions, *call.entries[goes.first :], *call.besides, call.record])  # or refuse it here
@@ -100,7 +111,7 @@ async def _recorded(handle: NamespaceHandle, call: ReportedCall, name: str, *, b
             return Decision([], _Found(SharedBranch(0, ends=True), exists=False))
         found = await _shared(handle, stream, state, call)
         if not found.done:
-            return Decision([], found)
+            return Decision([], msgspec.structs.replace(found, left_out=_left_out(call, state)))
         new, beside = list(call.entries[found.branch.shared :]), [*call.besides, call.record]
         if found.branch.shared:
             beside = [*map(hidden, call.instructions), *beside]
@@ -109,6 +120,64 @@ async def _recorded(handle: NamespaceHandle, call: ReportedCall, name: str, *, b
         return await _decision(handle, stream, state, new, beside, found)
 
     return await _written(handle, stream, decision_for)
+
+
+async def _gone_on(handle: NamespaceHandle, call: ReportedCall, name: str) -> _Found:
+    """Make the window of branch *name* what *call* was sent, and its answer, if it left messages of that branch out."""
+    stream = handle.stream(name, None)
+
+    async def decision_for(state: SessionState) -> "Decision[_Found]":
+        found = _Found(SharedBranch(0, ends=False))
+        if not _left_out(call, state):
+            return Decision([], found)
+        entries = [each for each in state.window.entries if is_imported(each.entry_id) or each.role == "system"]
+        drafts, _ = _drafts(handle, [*call.instructions, *call.entries])
+        kept = kept_places([_content(each) for each in entries], [_content(draft) for draft in drafts])
+        sent = [*call.instructions, *call.entries][len(kept) :]
+        known = await _versions(handle, stream, state, [str(entry["entry_id"]) for entry in sent])
+        record_id = str(call.record["entry_id"])
+        again = [
+            {**entry, "entry_id": said_again(own, record_id)} if (own := str(entry["entry_id"])) in known else entry
+            for entry in sent
+        ]
+        left = [(each.version, each.tokens) for at, each in enumerate(entries) if at not in kept]
+        beside = [*map(hidden, call.instructions), *call.besides, call.record]
+        return await _decision(handle, stream, state, again, beside, msgspec.structs.replace(found, done=True), left)
+
+    return await _written(handle, stream, decision_for)
+
+
+def _left_out(call: ReportedCall, state: SessionState) -> bool:
+    """Tell whether *call* goes on in the branch of *state*, of which it left messages out."""
+    entries = state.window.entries
+    newest = next((each for each in reversed(entries) if is_imported(each.entry_id)), None)
+    if newest is None or not any(_may_be(newest, entry) for entry in call.entries[: call.sent]):
+        return False
+    told = [_content(each) for each in takewhile(lambda each: each.role == "system", entries)]
+    drafts = [fitted_draft(entry, {}, field="") for entry in (*call.instructions[:1], *call.entries[: call.sent])]
+    contents = [_content(draft) for draft in drafts]
+    first = len(call.instructions[:1])
+    return goes_on([_content(newest)], contents[first:], told, contents[0] if first else None)
+
+
+def _may_be(entry: Entry, raw: JsonObject) -> bool:
+    """Tell whether *raw* may become what *entry* is: a look that costs little."""
+    same = entry.kind == raw["kind"] and entry.tool_call_id == raw.get("tool_call_id")
+    return same and entry.content[:1_000] == (raw.get("content") or entry.content)[:1_000]
+
+
+def _content(entry: Entry | EntryDraft) -> bytes:
+    return content_of(msgspec.structs.asdict(entry))
+
+
+async def _note(handle: NamespaceHandle, call: ReportedCall, entry: JsonObject) -> None:
+    """Write the hidden *entry*, which says something of the session of *call*, once."""
+    stream = handle.stream(call.session_id, None)
+
+    async def decision_for(state: SessionState) -> "Decision[_Found]":
+        return await _decision(handle, stream, state, [], [entry], _Found(SharedBranch(0, ends=False), done=True))
+
+    await _written(handle, stream, decision_for)
 
 
 async def _record_beside(handle: NamespaceHandle, call: ReportedCall) -> None:
@@ -182,8 +251,12 @@ async def _decision(
     shown: Sequence[JsonObject],
     beside: Sequence[JsonObject],
     note: _Found,
+    left: Sequence[tuple[int, int]] = (),
 ) -> "Decision[_Found]":
-    """Return the commands that add *shown* and those *beside*, which the window hides, unless they are stored."""
+    """Return the commands that add *shown* and those *beside*, which the window hides, unless they are stored.
+
+    The entries *left*, each a version and its tokens, leave the window.
+    """
     new = {str(entry["entry_id"]): entry for entry in (*beside, *shown)}  # what is shown need not be hidden, too
     known = await _versions(handle, stream, state, list(new))
     visible = {str(entry["entry_id"]) for entry in shown}
@@ -204,4 +277,5 @@ async def _decision(
         for place, entry in enumerate(entries)
         if entry.entry_id not in visible
     )
-    return Decision([*opening, *kept, AddEntries(entries), HideAdded(removed)], note, exact=True)
+    follow = [FollowAgent((erasure(left, write_id, handle.services.clock.ulid()),))] if left else []
+    return Decision([*opening, *kept, AddEntries(entries), HideAdded(removed), *follow], note, exact=True)

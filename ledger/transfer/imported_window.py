@@ -100,13 +100,17 @@ class ImportedWindow:
         self._summaries = [(step.summary_id, event.first_version)]
         return event
 
-    def empty(self, write_id: str, compaction_id: str) -> Iterator[CompactionCompleted | ContextSet]:
-        """Yield the events by which every entry and summary leaves the window."""
+    def empty(
+        self, write_id: str, compaction_id: str, kept: Collection[str] = ()
+    ) -> Iterator[CompactionCompleted | ContextSet]:
+        """Yield the events by which every summary leaves the window, and every entry but those *kept*."""
+        left = {entry_id: place for entry_id, place in self._active.items() if entry_id not in kept}
         if self._summaries:
             yield ContextSet(write_id=write_id, folds=tuple(summary_id for summary_id, _ in self._summaries))
-        if self._active:
-            yield erasure(self._active.values(), write_id, compaction_id)
-        self._active, self._pinned, self._summaries = {}, set(), []
+        if left:
+            yield erasure(left.values(), write_id, compaction_id)
+        self._active = {entry_id: place for entry_id, place in self._active.items() if entry_id not in left}
+        self._pinned, self._summaries = self._pinned & self._active.keys(), []
 
 
 def erasure(places: Collection[tuple[int, int]], write_id: str, compaction_id: str) -> CompactionCompleted:

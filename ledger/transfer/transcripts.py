@@ -232,8 +232,8 @@ class _ConversationWrite:
                 case Summarized(text=text):
                     counted = TOKENIZERS[self._target.config.tokenizer].count_text(text)
                     yield self._window.summarize(change, write_id, self._clock.ulid(), counted, self._version + 1)
-                case Replaced():
-                    yield from self._window.empty(write_id, self._clock.ulid())
+                case Replaced(kept=kept):
+                    yield from self._window.empty(write_id, self._clock.ulid(), kept)
                 case Rewound(branch=branch):
                     if branch:
                         stream = self._target.stream

@@ -9,45 +9,10 @@ from ledger.importers import TranscriptFile
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from ledger.transfer.importing import Imported
+from tests.support.agent_logs import SESSION, boundary, claude, item, rollout, summary, uuid
 from tests.support.ledgers import ledger_over
 
-SESSION = "cccccccc-1111-4222-8333-944455566677"
 Lines = list[dict[str, Any]]
-
-
-def uuid(number: int) -> str:
-    return f"00000000-0000-4000-8000-{number:012d}"
-
-
-def claude(number: int, parent: int | str | None, role: str, text: str, **more: Any) -> dict[str, Any]:
-    content: Any = text if role == "user" else [{"type": "text", "text": text}]
-    message = {"role": role, "content": content, **({"id": f"msg_{number}"} if role == "assistant" else {})}
-    return {
-        "type": role,
-        "uuid": uuid(number),
-        "parentUuid": uuid(parent) if isinstance(parent, int) else parent,
-        "sessionId": SESSION,
-        "timestamp": f"2026-05-01T10:{number % 60:02d}:00.000Z",
-        "message": message,
-        **more,
-    }
-
-
-def boundary(number: int, **metadata: Any) -> dict[str, Any]:
-    return {
-        "type": "system",
-        "subtype": "compact_boundary",
-        "uuid": uuid(number),
-        "parentUuid": None,
-        "sessionId": SESSION,
-        "timestamp": f"2026-05-01T10:{number % 60:02d}:00.000Z",
-        "content": "Conversation compacted",
-        "compactMetadata": {"trigger": "auto", **metadata},
-    }
-
-
-def summary(number: int, parent: int, text: str) -> dict[str, Any]:
-    return claude(number, parent, "user", text, isCompactSummary=True)
 
 
 def talk(count: int) -> Lines:
@@ -192,19 +157,6 @@ async def test_results_that_claude_code_cleared_are_said_so__IN_4() -> None:
     cleared = {**boundary(5), "subtype": "microcompact_boundary", "microcompactMetadata": {"compactedToolIds": ["t1"]}}
     _, done = await shown([*talk(4), cleared, claude(6, 5, "user", "Go on.")])
     assert [(note.kind, note.line) for note in done.notes] == [("window_not_known", 5)]
-
-
-def item(role: str, text: str) -> dict[str, Any]:
-    kind = "output_text" if role == "assistant" else "input_text"
-    return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
-
-
-def rollout(*payloads: tuple[str, Any]) -> Lines:
-    first = ("session_meta", {"id": SESSION, "timestamp": "2026-06-01T09:00:00Z"})
-    return [
-        {"timestamp": f"2026-06-01T09:{at:02d}:00.000Z", "type": kind, "payload": payload}
-        for at, (kind, payload) in enumerate([first, *payloads])
-    ]
 
 
 def said(*items: Any) -> list[tuple[str, Any]]:

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 
 from ledger.events import JsonObject
 from ledger.importers.base import ConversationReader, conversation
-from ledger.importers.parts.prefix import branch_name, place, shared_entries
+from ledger.importers.parts.prefix import SharedBranch, branch_name, place, shared_entries
 from ledger.importers.parts.reported_calls import ReportedCall, kept_whole
 from ledger.importers.parts.spool import Spool
-from ledger.importers.parts.steps import hidden
+from ledger.importers.parts.steps import Replaced, hidden
+from ledger.importers.parts.trimmed import began, content_of, goes_on, kept_places, said_again
 
 
 def conversations_of(format_: str, calls: Iterable[tuple[int, ReportedCall]]) -> Iterator[ConversationReader]:
@@ -27,49 +28,101 @@ def conversations_of(format_: str, calls: Iterable[tuple[int, ReportedCall]]) ->
             sessions.setdefault(call.session_id, array("Q")).append(spool.put((line, call)))
         for session_id, places in sessions.items():
             with Spool() as shown:
-                history = _CallHistory(shown)
+                history = _CallHistory(session_id, shown)
                 for line, call in map(spool.get, places):
                     history.add(call, line)
-                for number, messages in enumerate(history.branches):
-                    yield conversation(format_, branch_name(session_id, number), map(shown.get, messages))
+                for number, branch in enumerate(history.branches):
+                    yield conversation(format_, branch_name(session_id, number), map(shown.get, branch.steps))
+
+
+class _Branch:
+    """The steps of a branch by their places, and the entries in its window: id and content.
+
+    *lineages* has the ids of the entries that its calls showed, anew from each call that left messages out: only the
+    last is gone on with. *told* has the contents of the instructions.
+    """
+
+    def __init__(self) -> None:
+        self.steps: array[int] = array("Q")
+        self.window: list[tuple[str, bytes]] = []
+        self.lineages: list[list[str]] = [[]]
+        self.told: list[bytes] = []
 
 
 class _CallHistory:
-    """The branches of a session: the place of each message in *spool*.
+    """The branches of a session. In *spool* are the steps, with the line that they were first seen on."""
 
-    There are its entries, with the line that they were first seen on.
-    """
-
-    def __init__(self, spool: Spool) -> None:
-        self.branches: list[array[int]] = []
+    def __init__(self, session_id: str, spool: Spool) -> None:
+        self.branches: list[_Branch] = []
+        self._session_id = session_id
         self._spool = spool
-        self._ids: list[list[str]] = []
         self._known: set[str] = set()
 
     def add(self, call: ReportedCall, line: int) -> None:
         """Add what is new of *call*."""
-        goes = place(len(call.ids), [shared_entries(call.ids, ids) for ids in self._ids]) if call.ids else None
+        goes = place(len(call.ids), [_shared(call, branch) for branch in self.branches]) if call.ids else None
+        if goes is not None and (goes.forks or goes.branch is None):
+            instructions = content_of(call.instructions[0]) if call.instructions else None
+            sent = [content_of(entry) for entry in call.entries[: call.sent]]
+            for branch in self.branches if not call.of_agent else ():
+                if goes_on([content for _, content in branch.window], sent, branch.told, instructions):
+                    self._replace(branch, call, line)
+                    return
         if goes is None or (goes.forks and call.of_agent):  # it repeats what its calls of models show
             if not self.branches:
-                self._begin()
-            self._add_hidden(0, [*call.besides, kept_whole(call)], line)
+                self.branches.append(_Branch())
+            self._add_hidden(self.branches[0], [*call.besides, kept_whole(call)], line)
             return
-        begins = goes.branch is None or goes.forks
-        branch, first = (len(self._ids), 0) if begins else (goes.branch or 0, goes.first)
-        if branch == len(self._ids):
-            self._begin()
-        shown = call.entries[first:] if first else (*call.instructions, *call.entries)
-        self._ids[branch] += call.ids[first:]
-        self.branches[branch].extend(self._spool.put((line, [entry])) for entry in shown)
-        self._known.update(str(entry["entry_id"]) for entry in shown)
+        first = goes.first
+        if goes.branch is None or goes.forks:
+            if self.branches:
+                name = branch_name(self._session_id, len(self.branches))
+                note = began(name, call.ids[0], call.moment, shares=goes.first > 0, line=line)
+                self._add_hidden(self.branches[0], [note], line)
+            self.branches.append(_Branch())
+            branch, first = self.branches[-1], 0
+        else:
+            branch = self.branches[goes.branch]
+        branch.lineages[-1] += call.ids[first:]
+        self._show(branch, call.entries[first:] if first else (*call.instructions, *call.entries), line)
+        if not first:
+            branch.told = [content_of(entry) for entry in call.instructions]
         self._add_hidden(branch, [*map(hidden, call.instructions), *call.besides, call.record], line)
 
-    def _begin(self) -> None:
-        self.branches.append(array("Q"))
-        self._ids.append([])
+    def _replace(self, branch: _Branch, call: ReportedCall, line: int) -> None:
+        """Make the window of *branch* what *call*, which left messages out, was sent, and its answer."""
+        sent = (*call.instructions, *call.entries)
+        kept = kept_places([content for _, content in branch.window], [content_of(entry) for entry in sent])
+        branch.window = [branch.window[at] for at in kept]
+        branch.steps.append(self._spool.put((line, Replaced(frozenset(name for name, _ in branch.window)))))
+        branch.lineages.append(list(call.ids))
+        branch.told = [content_of(entry) for entry in call.instructions]
+        record = str(call.record["entry_id"])
+        again = [
+            {**entry, "entry_id": said_again(name, record)}
+            if (name := str(entry["entry_id"])) in self._known
+            else entry
+            for entry in sent[len(kept) :]
+        ]
+        self._show(branch, again, line)
+        self._add_hidden(branch, [*map(hidden, call.instructions), *call.besides, call.record], line)
 
-    def _add_hidden(self, branch: int, entries: list[JsonObject], line: int) -> None:
+    def _show(self, branch: _Branch, entries: Iterable[JsonObject], line: int) -> None:
+        for entry in entries:
+            branch.steps.append(self._spool.put((line, [entry])))
+            branch.window.append((str(entry["entry_id"]), content_of(entry)))
+            self._known.add(str(entry["entry_id"]))
+
+    def _add_hidden(self, branch: _Branch, entries: list[JsonObject], line: int) -> None:
         new = [entry for entry in entries if entry["entry_id"] not in self._known]
         self._known.update(str(entry["entry_id"]) for entry in new)
         if new:
-            self.branches[branch].append(self._spool.put((line, new)))
+            branch.steps.append(self._spool.put((line, new)))
+
+
+def _shared(call: ReportedCall, branch: _Branch) -> SharedBranch:
+    """Return what *branch* has of *call*; of a lineage that was left, it does not end where the call goes on."""
+    *left, newest = branch.lineages
+    found = shared_entries(call.ids, newest)
+    before = max((shared_entries(call.ids, ids).shared for ids in left), default=0)
+    return found if found.shared >= before else SharedBranch(before, ends=False)

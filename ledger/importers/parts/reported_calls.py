@@ -50,6 +50,8 @@ class ReportedCall(msgspec.Struct, frozen=True, kw_only=True):
     record: JsonObject
     entries: tuple[JsonObject, ...] = ()
     ids: tuple[str, ...] = ()
+    #: How many of the entries were sent; the others are the answer.
+    sent: int = 0
     instructions: tuple[JsonObject, ...] = ()
     besides: tuple[JsonObject, ...] = ()
     of_agent: bool = False
@@ -119,6 +121,7 @@ def read_call(
         record=record,
         entries=tuple({**entry, "entry_id": own} for entry, own in zip(entries, ids, strict=True)),
         ids=tuple(ids),
+        sent=first,
         instructions=tuple(_instruction(part, marks, moment) for part in told),
         besides=tuple(_beside(parts, answers, marks, moment)),
     )

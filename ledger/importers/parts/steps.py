@@ -40,7 +40,12 @@ class Summarized(msgspec.Struct, frozen=True):
 
 
 class Replaced(msgspec.Struct, frozen=True):
-    """All that was in the window left it, instructions and summaries too: the next batch is the window."""
+    """All that was in the window left it, instructions and summaries too, but for the entries *kept*.
+
+    The next batch follows these.
+    """
+
+    kept: frozenset[str] = frozenset()
 
 
 class Attached(msgspec.Struct, frozen=True):
@@ -74,16 +79,17 @@ def hidden(entry: JsonObject, line_type: str | None = None) -> JsonObject:
     return {**entry, "metadata": {**(entry.get("metadata") or {}), **marks}}
 
 
-def noted(entry: JsonObject, kind: str, text: str, line: int) -> JsonObject:
+def noted(entry: JsonObject, kind: str, text: str, line: int | None) -> JsonObject:
     """Return the raw *entry* with a note of *kind* on the window, which the import's result repeats.
 
-    It replaces an earlier note, whose text it begins with.
+    It replaces an earlier note, whose text it begins with. What did not come from a file has no *line*.
     """
     metadata = entry.get("metadata") or {}
     before: Any = metadata.get(NOTE)
     if before is not None:
         kind, text = max(kind, before["kind"]), f"{before['text']}; {text}"
-    return {**entry, "metadata": {**metadata, NOTE: {"kind": kind, "text": text[:1_000], "line": line}}}
+    note = {"kind": kind, "text": text[:1_000], **({} if line is None else {"line": line})}
+    return {**entry, "metadata": {**metadata, NOTE: note}}
 
 
 def is_hidden(draft: EntryDraft) -> bool:

@@ -10,8 +10,9 @@ from ledger.adapters.claude_agent import LedgerSessionStore
 from ledger.adapters.claude_agent_window import AgentWindow
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
-from tests.importers.test_imported_windows import boundary, claude, summary, talk, uuid
-from tests.importers.test_window_laws import claude_log
+from tests.importers.test_imported_windows import talk
+from tests.importers.test_window_laws import sent
+from tests.support.agent_logs import boundary, claude, claude_log, summary, uuid
 from tests.support.ledgers import ledger_over
 
 KEY = {"project_key": "garden", "session_id": "s"}
@@ -19,9 +20,7 @@ Lines = Sequence[dict[str, Any]]
 
 
 async def shown(ledger: MemoryLedger) -> list[str]:
-    """Return the text of each message of the window, without the heading of a summary."""
-    found = await ledger.get_context("s", user_id="garden")
-    return [str(each["content"]).rpartition("\n")[2] for each in found.messages]
+    return await sent(ledger, "s", user_id="garden")
 
 
 async def notes(ledger: MemoryLedger) -> list[str]:
