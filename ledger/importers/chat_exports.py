@@ -11,11 +11,11 @@ import msgspec
 
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
-from ledger.importers.base import EMPTY, ConversationReader, Importer, conversation, moment, shaped, with_leftovers
+from ledger.importers.base import ConversationReader, Importer, conversation, moment, shaped, with_leftovers
 from ledger.importers.openai_chat import entries_of
 from ledger.importers.parts.documents import Document
 from ledger.importers.parts.prefix import branch_name
-from ledger.importers.parts.steps import hidden
+from ledger.importers.parts.steps import EMPTY, hidden
 
 FORMAT: Final = "chat-export"
 #: What only says where a message is in the tree.

@@ -9,7 +9,14 @@ from ledger.importers.base import ConversationReader, Importer, moment, session_
 from ledger.importers.parts.call_histories import conversations_of
 from ledger.importers.parts.documents import Document
 from ledger.importers.parts.reported_calls import ReportedCall, read_call
-from ledger.importers.parts.run_messages import beside_messages, messages_in, part_entries, record_of, unpacked
+from ledger.importers.parts.run_messages import (
+    beside_messages,
+    messages_in,
+    part_entries,
+    record_of,
+    unpacked,
+    unread_record,
+)
 from ledger.importers.parts.spool import in_order
 
 FORMAT: Final = "langfuse"
@@ -120,6 +127,8 @@ def _call(observation: JsonObject, sessions: Mapping[str, str], line: int) -> Re
     with shaped(f"observation {observation.get('id')}", line=line):
         before = messages_in(observation.get("input"), "user") if kind == "GENERATION" else None
         if before is None:
+            if kind == "GENERATION":
+                record = unread_record(record, observation.get("input"), f"observation {observation.get('id')}")
             return ReportedCall(**base, content="none", record=record)
         answers = messages_in(observation.get("output"), "assistant")
         record = _record({**observation, "input": beside_messages(observation["input"])}, about, ended)

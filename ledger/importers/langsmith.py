@@ -9,7 +9,14 @@ from ledger.importers.base import ConversationReader, Importer, arguments_of, mo
 from ledger.importers.parts.call_histories import conversations_of
 from ledger.importers.parts.documents import Document
 from ledger.importers.parts.reported_calls import ReportedCall, read_call
-from ledger.importers.parts.run_messages import beside_messages, messages_in, part_entries, record_of, unpacked
+from ledger.importers.parts.run_messages import (
+    beside_messages,
+    messages_in,
+    part_entries,
+    record_of,
+    unpacked,
+    unread_record,
+)
 from ledger.importers.parts.spool import in_order
 
 FORMAT: Final = "langsmith"
@@ -87,6 +94,8 @@ def _call(run: JsonObject, threads: Mapping[str, str], line: int) -> ReportedCal
     with shaped(f"run {run.get('id')}", line=line):
         before = messages_in(run.get("inputs"), "user") if run["run_type"] == "llm" else None
         if before is None:
+            if run["run_type"] == "llm":
+                record = unread_record(record, run.get("inputs"), f"run {run.get('id')}")
             return ReportedCall(**base, content="none", record=record)
         marks = {"trace_id": run["trace_id"], "run_id": run.get("id")}
         record = _record({**run, "inputs": beside_messages(run["inputs"])}, about, ended)

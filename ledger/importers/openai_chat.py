@@ -10,7 +10,6 @@ from typing import Any, Final
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
 from ledger.importers.base import (
-    EMPTY,
     TIMES,
     ConversationReader,
     Importer,
@@ -26,6 +25,7 @@ from ledger.importers.parts.documents import Document
 from ledger.importers.parts.message_parts import part_message_entries
 from ledger.importers.parts.message_shapes import has_parts
 from ledger.importers.parts.response_items import is_item
+from ledger.importers.parts.steps import EMPTY
 
 FORMAT: Final = "openai-chat"
 _LISTS: Final = ("messages", "traj", "trajectory", "conversation", "contents")

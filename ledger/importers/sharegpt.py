@@ -7,7 +7,6 @@ from ledger.canonical import canonical_json
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
 from ledger.importers.base import (
-    EMPTY,
     ConversationReader,
     Importer,
     arguments_of,
@@ -16,6 +15,7 @@ from ledger.importers.base import (
     with_leftovers,
 )
 from ledger.importers.parts.documents import Document
+from ledger.importers.parts.steps import EMPTY, GUESSED, noted
 
 FORMAT: Final = "sharegpt"
 _ROLES: Final = {
@@ -80,7 +80,11 @@ def _entry(turn: JsonObject, called: str | None) -> JsonObject:
     said: JsonObject = {"content": text if text.strip() else EMPTY}
     if text is not value or not text.strip():
         said["data"] = {"value": value}
-    return {"kind": "context", **said} if role is None else {"kind": "message", "role": role, **said}
+    if role is None:
+        return noted(
+            {"kind": "context", **said}, GUESSED, f"the speaker {str(turn['from'])[:100]!r} is shown as context"
+        )
+    return {"kind": "message", "role": role, **said}
 
 
 def _is_conversation(value: Any) -> bool:

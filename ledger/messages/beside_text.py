@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
-from ledger.importers.base import EMPTY, text_of
+from ledger.importers.base import text_of
 from ledger.importers.parts.response_items import item_entry
+from ledger.importers.parts.steps import EMPTY
 from ledger.session.attachments import SAID, put_back
 from ledger.session.drafts import draft_entry
 from projections.entries import REASONING, REASONING_CONTENT, THINKING, Entry

@@ -32,10 +32,13 @@ Lines = Callable[[], Iterable[bytes]]
 
 
 class ImportNote(msgspec.Struct, frozen=True, kw_only=True):
-    """What an import has to say of the window of *session_id* from *line* of the file on.
+    """What an import has to say of *session_id* at *line* of the file.
 
-    *kind* is ``rewind``: the agent went on from an earlier point; or ``window_not_known``: the log does not say what
-    the agent sent. The entry of the line has the same in its metadata, under ``import_note``.
+    *kind* is ``rewind``: the agent went on from an earlier point; ``window_not_known``: from here on the log does not
+    say what the agent sent; ``not_understood``: a message, or a part of it, is not shown; ``role_guessed``: the file
+    does not say who speaks; ``call_without_result``; ``result_without_call``; ``without_content``: a span or run says
+    nothing of its messages; or ``left_out``: it is no entry. The entry of the line, if it has one and the kind is not
+    about what comes later, has the same in its metadata, under ``import_note``.
     """
 
     session_id: str

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from ledger.canonical import canonical_json
 from ledger.events import JsonObject
-from ledger.importers.base import EMPTY, text_of, with_leftovers
+from ledger.importers.base import text_of, with_leftovers
 from ledger.importers.parts.fitting import fitted
-from ledger.importers.parts.steps import hidden
+from ledger.importers.parts.steps import EMPTY, hidden
 from ledger.limits import CONTENT_BYTES
 
 #: Types of blocks that no other shape of messages has.

@@ -7,11 +7,11 @@ import msgspec
 
 from ledger.canonical import canonical_json
 from ledger.events import JsonObject
-from ledger.importers.base import EMPTY, TIMES, arguments_of, moment, with_leftovers
+from ledger.importers.base import TIMES, arguments_of, moment, with_leftovers
 from ledger.importers.parts.damaged import ORIGINAL
 from ledger.importers.parts.fitting import fitted
 from ledger.importers.parts.message_shapes import MARKERS, parts_of
-from ledger.importers.parts.steps import hidden
+from ledger.importers.parts.steps import EMPTY, GUESSED, hidden, noted
 
 _ROLES: Final = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system", "function": "tool"}
 _KNOWN_ROLES: Final = frozenset({"user", "assistant", "system", "tool"})
@@ -42,14 +42,19 @@ def entries_of_messages(messages: Iterable[Any]) -> Iterator[PartEntry]:
         about = {name: value for name, value in message.items() if name not in known and value is not None}
         if message.get("finish_reason"):
             about["finish_reason"] = message["finish_reason"]
-        if role not in _KNOWN_ROLES:
+        unknown = role not in _KNOWN_ROLES
+        if unknown:
             role, about["original_role"] = "user", given
         original = about.pop(ORIGINAL, None)
         for number, part in enumerate(_entries(message, role, names)):
             entry = part.entry if part.entry.get("content") is None else fitted(part.entry)
             if number == 0 and original is not None:
                 entry = {**entry, "data": {**(entry.get("data") or {}), ORIGINAL: original}}
-            yield PartEntry({**entry, "metadata": about} if about and not number else entry, part.identity)
+            if about and not number:
+                entry = {**entry, "metadata": about}
+            if unknown and not number:
+                entry = noted(entry, GUESSED, f"the role {given[:100]!r} is shown as user")
+            yield PartEntry(entry, part.identity)
 
 
 def part_message_entries(message: JsonObject, names: dict[str, str]) -> list[JsonObject]:

@@ -3,9 +3,9 @@
 from typing import Any, Final
 
 from ledger.events import JsonObject
-from ledger.importers.base import EMPTY, arguments_of, with_leftovers
+from ledger.importers.base import arguments_of, with_leftovers
 from ledger.importers.parts.blocks import has_blocks
-from ledger.importers.parts.steps import hidden
+from ledger.importers.parts.steps import EMPTY, hidden
 
 _TEXTS: Final = {"input_text", "output_text", "text", "summary_text", "reasoning_text"}
 _ITEMS: Final = {"message", "reasoning", "item_reference", "compaction"} | {
