@@ -100,7 +100,7 @@ def hidden(entry: JsonObject, line_type: str | None = None) -> JsonObject:
 
 
 def noted(entry: JsonObject, kind: str, text: str, line: int | None = None) -> JsonObject:
-    """Return the raw *entry* with a note of *kind*, which the import's result repeats; without *line* that of the entry.
+    """Return the raw *entry* with a note of *kind*, which the import's result repeats; *line* is the entry's, if None.
 
     It replaces an earlier note, whose text it begins with. What did not come from a file has no line.
     """

@@ -109,7 +109,7 @@ class Understood:
     def __init__(self) -> None:
         self._messages = 0
         self._unread = 0
-        self._first: tuple[int, str] | None = None
+        self._first: tuple[int | None, str] | None = None
 
     def counted(self, steps: Iterable[ConversationStep]) -> Iterator[ConversationStep]:
         """Yield *steps*, and count their messages."""
