@@ -107,7 +107,7 @@ def adopt(
     rebuild: RebuildOption = False,
     user: UserOption = None,
 ) -> None:
-    """Set a session's whole memory config; entries that are summarized stay so, unless --rebuild is given."""
+    """Set a session's whole memory config; with --rebuild, for its whole history."""
     opts = options()
     if config is None:
         raise InvalidInput("missing_field", "give the memory config to adopt", field="--config")

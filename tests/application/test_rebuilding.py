@@ -81,6 +81,7 @@ async def test_a_rebuild_shows_what_the_what_if_shows(talked: MemoryLedger) -> N
 
 
 async def test_it_is_asked_for_in_one_event_and_happens_in_one_write(talked: MemoryLedger) -> None:
+    """R-RBD-1, R-RBD-3."""
     before = (await talked.get_state("s")).version
     asked = await talked.update_config("s", ROLLING, replace=True, rebuild=True)
     assert (asked.version, asked.config.window.type) == (before + 1, "rolling")
@@ -191,6 +192,7 @@ async def test_a_rebuild_that_nobody_carries_on_is_taken_over_after_its_lease(na
 
 @pytest.mark.parametrize("change", ["config", "restore", "another", "end"])
 async def test_another_change_ends_a_rebuild(talked: MemoryLedger, change: str) -> None:
+    """R-RBD-4."""
     version, slow = (await talked.get_state("s")).version, Counting(waits_after=0)
     talked.set_summarizer("s", slow)
     first = await talked.update_config("s", ROLLING, replace=True, rebuild=True)
@@ -221,6 +223,7 @@ async def test_another_change_ends_a_rebuild(talked: MemoryLedger, change: str) 
 
 
 async def test_a_fork_takes_no_rebuild_over(talked: MemoryLedger) -> None:
+    """R-RBD-4."""
     slow = Counting(waits_after=0)
     talked.set_summarizer("s", slow)
     asked = await talked.update_config("s", ROLLING, replace=True, rebuild=True)
@@ -278,3 +281,60 @@ async def test_without_a_rebuild_the_first_block_has_its_size(talked: MemoryLedg
         (8, 23, 25),
         (9, 26, 28),
     ]
+
+
+NEURALYZER = {
+    "window": {"type": "full"},
+    "compactions": [{"type": "neuralyzer", "interaction_threshold_qty": 3, "interaction_keep": 1}],
+}
+
+
+async def test_search_finds_what_is_no_longer_erased(store: Store, namespace: str) -> None:
+    """R-REC-4: an erased entry that a rebuild returns, or that a summary stands for now, is found again."""
+    async with MemoryLedger.open(namespace=namespace, store=store, config=NEURALYZER, summarizer=Counting()) as ledger:
+        for word in ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "juliet"):
+            await ledger.add_user_message("s", f"the word is {word}", tokens=10)
+            await ledger.add_assistant_message("s", "noted", tokens=10)
+            await ledger.settle()
+        assert [hit.text for hit in await ledger.search("alpha", session_id="s")] == []
+        for config in ({"profile": "none"}, NEURALYZER, THRESHOLD):
+            await ledger.update_config("s", config, replace=True, rebuild=True)
+            await ledger.settle()
+            wanted = [] if config is NEURALYZER else ["the word is alpha"]
+            assert [hit.text for hit in await ledger.search("alpha", session_id="s") if hit.kind == "entry"] == wanted
+        assert (await ledger.verify()).ok
+
+
+async def test_what_became_of_entries_and_summaries_is_told(talked: MemoryLedger) -> None:
+    (old, *_) = (await talked.get_state("s")).summaries.live
+    before = (await talked.list_entries("s")).entries[0]
+    assert (before.status, before.summary_ids) == ("covered", (old.summary_id,))
+    await rebuild(talked)
+    rebuilt = (await talked.get_state("s")).version
+    rows = (await talked.list_entries("s")).entries
+    assert {row.status for row in rows} == {"active"}
+    record = await talked.get_entry("s", before.entry_id)
+    assert (record.status, record.version) == ("active", before.version)
+    summary = await talked.get_summary("s", old.summary_id)
+    assert (summary.status, summary.ended_version) == ("retired", (await talked.get_rebuild("s")).ended_version)
+    await talked.update_config("s", NEURALYZER, replace=True, rebuild=True)
+    await talked.settle()
+    rows = (await talked.list_entries("s")).entries
+    assert [row.status for row in rows if row.status != "active"] == ["erased"] * (25 - len(await contents(talked)))
+    assert all(row.left_version > rebuilt for row in rows if row.status == "erased")
+
+
+async def test_a_rebuilt_session_is_exported_imported_and_forked_as_it_is(
+    talked: MemoryLedger, store: Store, namespace: str
+) -> None:
+    await rebuild(talked)
+    lines = [line async for line in talked.export_file("s")]
+    async with MemoryLedger.open(namespace=f"{namespace}-copy", store=store) as copy:
+        await copy.import_file(lambda: iter(lines))
+        assert await shown(copy) == await shown(talked)
+        assert (await copy.verify()).ok
+    await talked.fork("s", "f")
+    assert [each.text for each in (await talked.get_state("f")).summaries.live] == [
+        each.text for each in (await talked.get_state("s")).summaries.live
+    ]
+    assert await talked.matches_replay("s")

@@ -220,3 +220,20 @@ async def test_with_summarization_off_a_worker_compacts_nothing(store: Store, na
 
 async def _nothing(*args: object, **options: object) -> None:
     """Begin no compaction."""
+
+
+async def test_a_worker_goes_on_with_the_rebuild_of_a_dead_process_after_the_lease(
+    store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer
+) -> None:
+    """R-RBD-5."""
+    endpoint.answers(says("The only summary."))
+    dead = ledger_over(store, namespace=namespace, config={"profile": "none"})
+    await talk(dead)
+    dead.set_summarizer(None, never)
+    await dead.update_config("s", SMALL, rebuild=True)
+    assert await work(store, namespace, model, compaction_lease_s=0.0001) == 1
+    assert (await dead.get_rebuild("s")).status == "completed"
+    assert await outcomes(dead) == ["requested", "completed"]
+    for task in dead._handle.services.compactor.rebuilder.tasks():
+        task.cancel()
+    await dead._handle.services.compactor.close(grace_s=0)
