@@ -14,10 +14,11 @@ from ledger.ids import Stream
 from ledger.importers.parts.claude_branch import Branch, Note, broken_chain
 from ledger.importers.parts.claude_lines import changes_window, field_of, is_prompt
 from ledger.importers.parts.damaged import clean
-from ledger.importers.parts.steps import HIDDEN, NOTE, UNKNOWN, Rewound, Summarized, WindowChange
+from ledger.importers.parts.steps import HIDDEN, NOTE, UNKNOWN, Edited, Rewound, Summarized, WindowChange
 from ledger.session.state import SessionState
 from ledger.tokenizers import TOKENIZERS
 from ledger.transfer.imported_window import ImportedWindow, erasure
+from projections.entries import Entry
 
 #: The key of the session data that has the ``uuid`` of the newest line.
 NEWEST: Final = "claude_newest"
@@ -50,7 +51,9 @@ class AgentWindow:
         noted, left, hidden = list[EntryAdded](), list[CompactionCompleted](), list[tuple[int, int]]()
         for version, (line, entry, uuid) in enumerate(zip(cleaned, entries, before, strict=False), start=first):
             is_own = self._is_own(line)
-            change, note = _followed(past[0], line, entry.entry_id) if is_own and past else (None, None)
+            change, note = _followed(past[0], line, entry) if is_own and past else (None, None)
+            if isinstance(change, Edited):  # an edit would change what `load` returns
+                note = (UNKNOWN, "the agent sends other texts for results of tools, which the window still shows whole")
             if is_own and past is None and uuid and is_prompt(line) and line.get("parentUuid") is None:
                 note = broken_chain(None)
             if change is not None and past is not None:
@@ -85,7 +88,7 @@ class AgentWindow:
         for entry in await with_large_values(self._handle, self._stream, stored, state.version):
             line = clean(line_of(entry))
             if self._is_own(line):
-                _followed(branch, line, entry.entry_id)
+                _followed(branch, line, entry)
         return branch, await self._handle.services.states.view(self._stream, state, lambda: ImportedWindow.of(state))
 
     def _left(self, window: ImportedWindow, change: WindowChange, write_id: str) -> list[tuple[int, int]]:
@@ -100,9 +103,10 @@ class AgentWindow:
         return window.summarize(change, write_id, self._handle.services.clock.ulid(), counted, version)
 
 
-def _followed(branch: Branch, line: JsonObject, entry_id: str) -> tuple[WindowChange | None, Note | None]:
+def _followed(branch: Branch, line: JsonObject, entry: Entry | EntryAdded) -> tuple[WindowChange | None, Note | None]:
+    raw = {"entry_id": entry.entry_id, "kind": entry.kind, "tool_call_id": entry.tool_call_id}
     try:
-        return branch.follow(line, [entry_id])
+        return branch.follow(line, [raw])
     except (AttributeError, KeyError, TypeError):
         return None, (UNKNOWN, "this line cannot be read, so what it does to the window is not known")
 

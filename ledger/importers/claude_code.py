@@ -122,7 +122,7 @@ class _Path:
         entries = entries_of(document.value, tools, repeated=repeated)
         if repeated:
             return None, entries
-        change, note = self._branch.follow(document.value, [entry["entry_id"] for entry in entries])
+        change, note = self._branch.follow(document.value, entries)
         if note is not None:
             entries[0] = noted(entries[0], *note, document.line)
         return change, entries

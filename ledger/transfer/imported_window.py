@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Self
 
-from ledger.events import CompactionCompleted, ContextSet, EntryAdded, EntryRemoved
+from ledger.events import CompactionCompleted, ContextSet, EntryAdded, EntryEdited, EntryRemoved
 from ledger.importers.parts.steps import Rewound, Summarized
 from ledger.ports import Count
 from ledger.session.commands import IMPORTED
@@ -56,6 +56,23 @@ class ImportedWindow:
         if found is None:
             return None
         return EntryRemoved(write_id=write_id, entry_id=entry_id, entry_version=found[0], tokens=found[1])
+
+    def edit(self, entry_id: str, text: str, write_id: str, counted: Count) -> EntryEdited | None:
+        """Return the event by which an entry has another *text*; None if it is not active."""
+        found = self._active.get(entry_id)
+        if found is None:
+            return None
+        self._active[entry_id] = (found[0], counted.tokens)
+        return EntryEdited(
+            write_id=write_id,
+            entry_id=entry_id,
+            entry_version=found[0],
+            content=text,
+            tokens=counted.tokens,
+            tokens_before=found[1],
+            tokenizer=counted.tokenizer,
+            fallback=counted.fallback,
+        )
 
     def rewind(self, step: Rewound, write_id: str) -> Iterator[EntryRemoved]:
         """Yield the removals of *step*."""

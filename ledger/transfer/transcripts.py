@@ -17,6 +17,7 @@ from ledger.importers.parts.steps import (
     Attached,
     Batch,
     ConversationStep,
+    Edited,
     Noticed,
     Replaced,
     Rewound,
@@ -242,6 +243,12 @@ class _ConversationWrite:
                     yield self._window.summarize(change, write_id, self._clock.ulid(), counted, self._version + 1)
                 case Replaced(kept=kept):
                     yield from self._window.empty(write_id, self._clock.ulid(), kept)
+                case Edited(texts=texts):
+                    for entry_id, text in texts.items():
+                        counted = TOKENIZERS[self._target.config.tokenizer].count_text(text)
+                        edited = self._window.edit(entry_id, text, write_id, counted)
+                        if edited is not None:
+                            yield edited
                 case Rewound(branch=branch):
                     if branch:
                         stream = self._target.stream

@@ -127,13 +127,6 @@ async def test_results_of_a_kept_call_are_kept_with_it__IN_4() -> None:
     assert done.notes == ()
 
 
-async def test_lines_that_were_cut_out_leave_the_window__IN_4() -> None:
-    cut = {**boundary(5), "subtype": "snip_boundary", "snipMetadata": {"removedUuids": [uuid(2), uuid(3)]}}
-    window, done = await shown([*talk(4), cut, claude(6, 4, "user", "Go on.")])
-    assert [text for _, text in window] == ["message 1", "message 4", "Go on."]
-    assert done.notes == ()
-
-
 @pytest.mark.parametrize("parent", [None, "ffffffff-0000-4000-8000-000000000001"])
 async def test_a_prompt_without_a_known_parent_is_no_rewind_and_is_reported__IN_4(parent: str | None) -> None:
     lines = [*talk(4), claude(5, parent, "user", "What did we order?"), claude(6, 5, "assistant", "Dill.")]
@@ -151,12 +144,6 @@ async def test_a_note_is_in_the_session_and_is_told_again_by_a_second_import__IN
     assert (second.entries, second.notes) == (0, first.notes)
     stored = [(e.metadata or {}).get("import_note") for e in (await ledger.get_history(SESSION)).entries]
     assert [note["kind"] for note in stored if note] == ["window_not_known"]
-
-
-async def test_results_that_claude_code_cleared_are_said_so__IN_4() -> None:
-    cleared = {**boundary(5), "subtype": "microcompact_boundary", "microcompactMetadata": {"compactedToolIds": ["t1"]}}
-    _, done = await shown([*talk(4), cleared, claude(6, 5, "user", "Go on.")])
-    assert [(note.kind, note.line) for note in done.notes] == [("window_not_known", 5)]
 
 
 def said(*items: Any) -> list[tuple[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from ledger.events import JsonObject
 from ledger.importers.base import text_of
 from ledger.importers.parts.claude_lines import field_of, has_results, is_prompt, is_summary, kept_by
-from ledger.importers.parts.steps import REWIND, UNKNOWN, Rewound, Summarized, WindowChange
+from ledger.importers.parts.steps import REWIND, UNKNOWN, Edited, Rewound, Summarized, WindowChange
 
 #: The kind of a note on the window, and its text.
 Note: TypeAlias = tuple[str, str]
@@ -32,6 +32,8 @@ class Branch:
         self._entries: list[tuple[int, str, str]] = []  # place, uuid and id of each entry of the branch
         self._prompts: list[tuple[int, str]] = []  # their places and uuids
         self._results: dict[str, list[str]] = {}  # lines with results of tools, by the line that called
+        self._result: dict[str, str] = {}  # the id of the entry with the newest result of a call, by the call's id
+        self._cleared: Any = None  # what the API said last that it had cleared
         self._branches = 0
         self._compaction: Any = None  # the metadata of one whose summary has not come yet
         self._compacted = 0  # lines up to this place are behind the newest compaction
@@ -40,8 +42,8 @@ class Branch:
         """Tell whether a line with the uuid of *value* was followed before."""
         return (field_of(value, "uuid") or "") in self._place
 
-    def follow(self, value: JsonObject, entry_ids: Sequence[str | None]) -> tuple[WindowChange | None, Note | None]:
-        """Take in a line that becomes the entries *entry_ids*; return the change before it, and what is to say."""
+    def follow(self, value: JsonObject, entries: Sequence[JsonObject]) -> tuple[WindowChange | None, Note | None]:
+        """Take in a line that becomes the raw *entries*; return the change before it, and what is to say."""
         uuid = field_of(value, "uuid") or ""
         self._now += 1
         change, note = self._change(value, uuid)
@@ -49,7 +51,10 @@ class Branch:
             self._place[uuid] = self._now
             if has_results(value):
                 self._results.setdefault(field_of(value, "parentUuid") or "", []).append(uuid)
-        self._entries += [(self._now, uuid, entry_id) for entry_id in entry_ids if entry_id]
+        named = [entry for entry in entries if entry.get("entry_id")]
+        self._entries += [(self._now, uuid, entry["entry_id"]) for entry in named]
+        results = [entry for entry in named if entry.get("kind") == "tool_result" and entry.get("tool_call_id")]
+        self._result.update((entry["tool_call_id"], entry["entry_id"]) for entry in results)
         return change, note
 
     def _change(self, value: JsonObject, uuid: str) -> tuple[WindowChange | None, Note | None]:
@@ -60,6 +65,10 @@ class Branch:
             self._compaction = value.get("compactMetadata") or {}
         if subtype == "microcompact_boundary":
             return None, (UNKNOWN, "the agent cleared results of tools, which the window still shows")
+        if value.get("type") == "content-replacement":
+            return self._edited(value.get("replacements")), None
+        if value.get("type") == "assistant":
+            return None, self._cleared_by_api(value)
         if isinstance(value.get("snipMetadata"), dict):
             return self._snip(value["snipMetadata"].get("removedUuids") or ()), None
         return self._prompt(value, uuid) if is_prompt(value) else (None, None)
@@ -119,3 +128,22 @@ class Branch:
         self._entries = [each for each in self._entries if each[1] not in uuids]
         self._prompts = [each for each in self._prompts if each[1] not in uuids]
         return Rewound(removed) if removed else None
+
+    def _edited(self, replacements: Any) -> WindowChange | None:
+        """Return the texts that the agent sends in the place of long results of tools."""
+        texts: dict[str, str] = {}
+        for each in replacements if isinstance(replacements, list) else ():
+            entry_id, text = self._result.get(str(each.get("toolUseId"))), each.get("replacement")
+            if entry_id is not None and isinstance(text, str) and text.strip():
+                texts[entry_id] = text
+        return Edited(texts) if texts else None
+
+    def _cleared_by_api(self, value: JsonObject) -> Note | None:
+        """Return a note if the API cleared more of what was sent before an answer than before the last one."""
+        message = value.get("message")
+        managed = message.get("context_management") if isinstance(message, dict) else None
+        edits = managed.get("applied_edits") if isinstance(managed, dict) else None
+        if not edits or edits == self._cleared:
+            return None
+        self._cleared = edits
+        return UNKNOWN, "the API cleared results of tools or thinking before this answer, which the window still shows"

@@ -29,8 +29,10 @@ def is_summary(value: JsonObject) -> bool:
 
 
 def changes_window(value: JsonObject) -> bool:
-    """Tell whether a line that is no prompt takes others out of what the agent sends."""
-    return is_summary(value) or value.get("subtype") in BOUNDARIES or isinstance(value.get("snipMetadata"), dict)
+    """Tell whether a line that is no prompt changes what the agent sends of others."""
+    if is_summary(value) or value.get("type") == "content-replacement":
+        return True
+    return value.get("subtype") in BOUNDARIES or isinstance(value.get("snipMetadata"), dict)
 
 
 def is_prompt(value: JsonObject) -> bool:

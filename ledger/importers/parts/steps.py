@@ -60,6 +60,12 @@ class Replaced(msgspec.Struct, frozen=True):
     kept: frozenset[str] = frozenset()
 
 
+class Edited(msgspec.Struct, frozen=True):
+    """The agent sends other texts for entries, by their ids; the first texts stay in the history."""
+
+    texts: Mapping[str, str]
+
+
 class Attached(msgspec.Struct, frozen=True):
     """Long texts and bytes that the entries of the next batch refer to, by digest."""
 
@@ -84,7 +90,7 @@ class Rewound(msgspec.Struct, frozen=True):
     branch: str = ""
 
 
-WindowChange: TypeAlias = Summarized | Rewound | Replaced
+WindowChange: TypeAlias = Summarized | Rewound | Replaced | Edited
 ConversationStep: TypeAlias = Batch | WindowChange | Attached | Noticed
 
 
