@@ -436,7 +436,7 @@ class SyncMemoryLedger:
         user_id: str | None = None,
     ) -> LogPage:
         """Return the session's events after a version, oldest first, with their hashes."""
-    def get_feed(self, *, after: int = 0, limit: int = 100) -> list[LoggedEvent]:
+    def get_feed(self, *, after: int = 0, after_hash: str | None = None, limit: int = 100) -> list[LoggedEvent]:
         """Return the events of the whole namespace after position *after*, in position order, without gaps."""
     def what_if(
         self,

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ledger.codec import decode
-from ledger.errors import LedgerError
+from ledger.errors import LedgerError, Unreadable
 from ledger.events import KnowledgeSource
 from ledger.history.entries import TextSource, read_entries, read_recalled, read_summaries
 from ledger.ids import Stream
@@ -219,6 +219,17 @@ class Finder:
         return [found[hit.key] for hit in hits]
 
     async def _read_of(
+        self, stream: Stream, hits: Sequence[PieceHit], around: int, findable: TextSource
+    ) -> list[tuple[PieceHit, SearchResult | None]]:
+        try:
+            return await self._read_whole(stream, hits, around, findable)
+        except Unreadable as fault:  # an event there is damaged, or of a newer release: other texts stay findable
+            if len(hits) == 1 and not around:
+                log.warning("a hit in session %r cannot be read: %s", stream.session_id, fault)
+                return [(hits[0], None)]
+            return [pair for hit in hits for pair in await self._read_of(stream, [hit], 0, findable)]
+
+    async def _read_whole(
         self, stream: Stream, hits: Sequence[PieceHit], around: int, findable: TextSource
     ) -> list[tuple[PieceHit, SearchResult | None]]:
         at = {hit.version for hit in hits if hit.kind == "entry"}

@@ -10,11 +10,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from ledger.errors import LedgerError
 from ledger.events import EntryAdded, RecordedEvent
 from ledger.session.state import SESSION, SessionState, evolve
 from projections import window
 from projections.compactions import Compactions
 from projections.entries import Entry, added
+from projections.entry_page import PagesMissing
 from projections.items import Items, Numbering
 from projections.projection import Projection
 from projections.stats import leaves_window_unknown
@@ -31,13 +33,22 @@ class _InRuns(Projection[SessionState], frozen=True):
         """Return *state*, or the initial one, after all *events* of one stream, oldest first."""
         folded, following = self.initial if state is None else state, iter(events)
         while page := list(islice(following, _AT_ONCE)):
-            at = 0
-            while at < len(page):
-                if type(page[at].payload) is EntryAdded:
-                    folded, at = _run(folded, page, at)
-                if at < len(page):
-                    folded, at = evolve(folded, page[at]), at + 1
+            try:
+                folded = self._folded(folded, page)
+            except (LedgerError, PagesMissing):
+                raise
+            except Exception:  # noqa: BLE001 - the slow fold meets it again, and names the event
+                folded = Projection.fold(self, page, folded)
         return folded
+
+    def _folded(self, state: SessionState, page: Sequence[RecordedEvent]) -> SessionState:
+        at = 0
+        while at < len(page):
+            if type(page[at].payload) is EntryAdded:
+                state, at = _run(state, page, at)
+            if at < len(page):
+                state, at = self.evolve(state, page[at]), at + 1
+        return state
 
 
 #: `SESSION` with a faster fold.
