@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from itertools import groupby
 from typing import Final
 
 import msgspec
@@ -42,8 +43,38 @@ class _Found(msgspec.Struct, frozen=True):
     done: bool = False
 
 
-async def record_call(handle: NamespaceHandle, call: ReportedCall) -> None:
+class Beginnings:
+    """What a request has seen of branches: with which of its own first entries each of them begins.
+
+    So a call looks only at branches that begin as it does, and not at all that unrelated calls have made.
+    """
+
+    def __init__(self, calls: Iterable[ReportedCall]) -> None:
+        """Take all *calls* of the request."""
+        self._firsts: dict[str, list[str]] = {}
+        for session_id, group in groupby(sorted(calls, key=_session_id), _session_id):
+            self._firsts[session_id] = list(dict.fromkeys(call.ids[0] for call in group if call.ids))
+        self._known: dict[str, set[str]] = {}
+
+    def differs(self, branch: str, call: ReportedCall) -> bool:
+        """Tell whether *branch* is known to begin in another way than *call*."""
+        return branch in self._known and call.ids[0] not in self._known[branch]
+
+    async def learn(self, handle: NamespaceHandle, branch: str, call: ReportedCall) -> None:
+        """Look, once, with which calls of the request *branch* begins, which has entries of others than *call*."""
+        if branch not in self._known:
+            firsts, stream = self._firsts.get(call.session_id, []), handle.stream(branch, None)
+            self._known[branch] = set(await handle.services.store.events.find_items(stream, firsts))
+
+
+def _session_id(call: ReportedCall) -> str:
+    return call.session_id
+
+
+async def record_call(handle: NamespaceHandle, call: ReportedCall, seen: Beginnings) -> None:
     """Add what is new of *call* to its session, or to a fork of it; a call that is recorded already changes nothing.
+
+    A session that somebody else wrote stays as it is: what was reported of it is stored beside its entries.
 
     Raises:
         InvalidInput: an entry is over a limit; nothing of the call was written.
@@ -56,11 +87,17 @@ async def record_call(handle: NamespaceHandle, call: ReportedCall) -> None:
     for _ in range(_ATTEMPTS):
         found: list[_Found] = []
         while len(found) < MOST_BRANCHES:
-            one = await _recorded(handle, call, _name(call, len(found)), begins=not found)
+            name = _name(call, len(found))
+            if seen.differs(name, call):
+                found.append(_Found(SharedBranch(0, ends=False)))
+                continue
+            one = await _recorded(handle, call, name, begins=not found)
             if one.done:
                 return
             if not one.exists:
                 break
+            if not one.branch.shared:
+                await seen.learn(handle, name, call)
             found.append(one)
         if call.of_agent:  # it repeats what its calls of models show
             await _record_beside(handle, call)
@@ -101,6 +138,8 @@ async def _recorded(handle: NamespaceHandle, call: ReportedCall, name: str, *, b
         found = await _shared(handle, stream, state, call)
         if not found.done:
             return Decision([], found)
+        if not found.branch.shared and not starts_life(handle, state) and state.counts.added:
+            return await _decision(handle, stream, state, [], [*call.besides, kept_whole(call)], found)
         new, beside = list(call.entries[found.branch.shared :]), [*call.besides, call.record]
         if found.branch.shared:
             beside = [*map(hidden, call.instructions), *beside]
