@@ -74,12 +74,24 @@ def calls_of(found: Iterable[TelemetryRecord]) -> Iterator[ReportedCall]:
     yield from sorted(calls, key=lambda call: (call.of_agent, call.moment or latest or 0))
 
 
+def _session_of(conversation: str) -> str:
+    """Return the session of a *conversation*: its id, or if that is no name, one that no other conversation gets.
+
+    A name with `~` is that of a branch.
+    """
+    name = session_name(conversation)
+    if name == conversation and "~" not in name:
+        return name
+    digest = sha256(conversation.encode(errors="surrogatepass")).hexdigest()[:8]
+    return name if name.endswith(f"-{digest}") else f"{name.replace('~', '-')}-{digest}"
+
+
 def _call(record: TelemetryRecord, names: Mapping[str, str]) -> ReportedCall:
     attributes, operation = record.attributes, record.operation or ""
     named = attributes.get(_CONVERSATION)
     session = named if isinstance(named, str) and named else names.get(record.trace_id) or record.trace_id
     base: JsonObject = {
-        "session_id": session_name(session or "opentelemetry"),
+        "session_id": _session_of(session or "opentelemetry"),
         "of_agent": operation in _AGENTS,
         "moment": record.ended_at,
     }
