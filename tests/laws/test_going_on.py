@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ledger.events import EntryAdded, ForkedFrom
-from ledger.session import decisions, restoring
+from ledger.session import restoring
 from ledger.session import state as session_state
 from ledger.session.commands import ClearSession, OpenSession, RestoreState
 from ledger.session.merge.command import IfMatch, PriorItems, PutSession, ReturningMessage, StoredItem, TokenCount
@@ -218,12 +218,11 @@ def test_the_law_rejects_summaries_without_key_and_block__LAW_28(
     """Negative control: what an import did before."""
     check(detour, BLOCKS, TURNS, TURNS[:3], TURNS)
     check(detour, DENSE, TURNS, TURNS[:3], TURNS)
-    real = decisions.CompactionCompleted
+    real = restoring.CompactionCompleted
 
     def anonymous(**fields: Any) -> Any:
         return real(**{**fields, "key": "imported", "block": None})
 
-    monkeypatch.setattr(decisions, "CompactionCompleted", anonymous)
     monkeypatch.setattr(restoring, "CompactionCompleted", anonymous)
     for config in (BLOCKS, DENSE):
         with pytest.raises(AssertionError):
