@@ -96,7 +96,7 @@ class Rebuilder:
         return [task for own, task in self._tasks.values() if stream is None or own.stream_id == stream.stream_id]
 
     async def _run(self, stream: Stream, rebuild: Rebuild, actor: str) -> None:
-        run = _Run(self._store, self._commands, self._clock, self._models, self._tried, stream, rebuild, actor)
+        run = _RebuildRun(self._store, self._commands, self._clock, self._models, self._tried, stream, rebuild, actor)
         try:
             await run.carry_out(self._summarizer_of(stream))
         except _Ended as ended:
@@ -113,7 +113,7 @@ class _Ended(Exception):
     """A rebuild cannot go on."""
 
 
-class _Run:
+class _RebuildRun:
     """One rebuild, from its request to the switch."""
 
     def __init__(
