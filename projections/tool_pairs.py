@@ -70,11 +70,11 @@ class AnswerRun(msgspec.Struct, frozen=True):
     def goes_on_with(self, entry: Entry) -> bool:
         """Tell whether *entry*, the next one, is part of it: a call, or what is said beside calls or thinking.
 
-        All of it is of one write, except calls in a row.
+        All of it is of one write, except calls in a row, until one comes after new thinking.
         """
         same = entry.write_id == self.write_id
         if entry.kind == "tool_call":
-            return same or self.calls
+            return same or (self.calls and not entry.thinks)
         return entry.answers and same and (self.calls or self.thinks)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ledger.events import JsonObject
+from ledger.messages.beside_text import THINKING_TYPES
 from ledger.messages.parts import ContentPart, media_of, named, parts_of
 from ledger.messages.turns import Turn, instructions_of, turns_of
 from projections.entries import THINKING
@@ -19,6 +20,7 @@ _OWN: Final = frozenset({"text", "image", "document", "search_result"})
 def anthropic_request(shown: Sequence[ShownMessage], attachments: Mapping[str, bytes]) -> JsonObject:
     """Return ``{"system": …, "messages": […]}``; without a system prompt only the messages.
 
+    An answer that begins with thinking is not joined with what the assistant said before without any.
     The roles alternate and begin with the user's, results follow their calls, and ids of calls are unique and have
     only characters that the API takes.
     """
@@ -31,13 +33,19 @@ def anthropic_request(shown: Sequence[ShownMessage], attachments: Mapping[str, b
             continue
         role = "assistant" if turn.role == "assistant" else "user"
         blocks = list(_blocks(turn, ids, attachments))
-        if messages and messages[-1]["role"] == role:
-            messages[-1]["content"] += blocks
-        else:
+        if not messages or messages[-1]["role"] != role:
             messages.append({"role": role, "content": blocks})
+        elif _thinks(blocks) and not _thinks(messages[-1]["content"]):  # it must begin a message
+            messages += [{"role": "user", "content": [_text(_BEGIN)]}, {"role": role, "content": blocks}]
+        else:
+            messages[-1]["content"] += blocks
     if not messages or messages[0]["role"] != "user":
         messages.insert(0, {"role": "user", "content": [_text(_BEGIN)]})
     return {**({"system": system} if system else {}), "messages": messages}
+
+
+def _thinks(blocks: Sequence[JsonObject]) -> bool:
+    return blocks[0]["type"] in THINKING_TYPES
 
 
 class _CallIds:

@@ -143,3 +143,11 @@ def test_history_and_window_agree_on_what_is_active() -> None:
     session = Driven({"max_entries": 3, "recent_window": 1, "min_entries_to_compress": 1}).add("u a u a c1 r1 u")
     active = [past for past in HISTORY.fold(session.events).entries if past.status == "active"]
     assert active == [PastEntry.of(entry) for entry in session.state.window.entries]
+
+
+def test_a_call_after_new_thinking_begins_an_answer__V_GEN_11() -> None:
+    """R-GEN-8: calls in a row are one answer until then."""
+    session = given(None, "u c1 c2")
+    thinks = replace(entry("c3", 4, write_id="w"), data={"thinking": [{"type": "thinking"}]})
+    session.do(AddEntries((thinks,)))
+    assert units(session.state.window) == ["u", "c1 c2", "c3"]

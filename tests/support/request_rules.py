@@ -75,8 +75,8 @@ def faults_of_anthropic(request: Mapping[str, Any]) -> list[str]:
         ids |= set(asked)
         if kinds and kinds[-1] in _THINKING:
             faults.append(f"{at}: thinking at the end of a message")
-        if message["role"] == "user" and _THINKING & set(kinds):
-            faults.append(f"{at}: the user thinks")
+        if _THINKING & set(kinds) and (message["role"] == "user" or kinds[0] not in _THINKING):
+            faults.append(f"{at}: thinking of the user, or after something else")
         if message["role"] == "assistant" and blocks and blocks[-1].get("text", "x")[-1:].isspace():
             faults.append(f"{at}: white space at the end of an answer")
     return faults + ([f"calls {asked} without result at the end"] if asked else [])
