@@ -19,6 +19,7 @@ from ledger.ids import Stream, namespace_id
 from ledger.names import check_name, named_stream, stored_stream
 from ledger.strict_json import TRANSCRIPT, parse
 from ledger.transfer.lines import FORMAT, FORMAT_VERSION, EventLine, Head, Header, Trailer
+from ledger.upcasts import UpcastFailed
 from projections import config
 
 L = TypeVar("L", bound=msgspec.Struct)
@@ -250,7 +251,7 @@ def _check_payload(event: StoredEvent, number: int) -> None:
     assert event.payload is not None
     try:
         payload = decode_payload(event.type, event.schema_version, stored_json(event.codec, event.payload))
-    except (msgspec.MsgspecError, LedgerError):
+    except (msgspec.MsgspecError, UpcastFailed, LedgerError):
         raise ImportRefused("bad_payload", f"the payload is not a valid {event.type}", line=number) from None
     if isinstance(payload, SessionOpened | ConfigChanged):
         try:
