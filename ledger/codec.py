@@ -11,7 +11,7 @@ import msgspec
 from ledger.canonical import canonical_json
 from ledger.errors import LogCorrupted
 from ledger.events import EVENT_TYPES, Event, JsonObject, OpaqueEvent, RecordedEvent, StoredEvent, UndecodedEvent
-from ledger.upcasts import reads_as, upcast
+from ledger.upcasts import UpcastFailed, reads_as, upcast
 
 PLAIN, SALTED, SEALED = 0, 1, 2  # trust H-18: JSON; salt + JSON; encrypted (second stage)
 SALT_BYTES = 16
@@ -57,6 +57,8 @@ def decode(stored: StoredEvent | UndecodedEvent) -> RecordedEvent:
         payload = decode_payload(stored.type, stored.schema_version, body)
     except msgspec.MsgspecError as fault:
         raise LogCorrupted(f"event {stored.version} ({stored.type}) does not parse: {fault}") from fault
+    except UpcastFailed as failed:
+        raise LogCorrupted(f"event {stored.version} ({stored.type}) cannot be read: {failed}") from failed
     return RecordedEvent(
         stored.version,
         stored.position,
@@ -73,6 +75,7 @@ def decode_payload(type_: str, schema_version: int, body: bytes) -> Event | Opaq
 
     Raises:
         msgspec.MsgspecError: the JSON does not have the shape of its type, or is not an object.
+        UpcastFailed: a step to the newest schema failed.
     """
     cls = EVENT_TYPES.get(type_)
     if cls is None or schema_version > cls.schema_version:

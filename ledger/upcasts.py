@@ -12,6 +12,10 @@ PayloadJson: TypeAlias = dict[str, Any]
 Step: TypeAlias = Callable[[PayloadJson], PayloadJson]
 
 
+class UpcastFailed(Exception):
+    """A step failed, or there is none, for one payload: others can still be read."""
+
+
 def _with_new_fields_empty(payload: PayloadJson) -> PayloadJson:
     return payload
 
@@ -43,8 +47,11 @@ def upcast(
     """Return *payload* of *schema_version* in the shape of schema version *to*.
 
     Raises:
-        KeyError: a step is missing; the golden files show this.
+        UpcastFailed: a step failed on this payload, or is missing; the golden files show that.
     """
     for version in range(schema_version, to):
-        payload = steps[type_, version](payload)
+        try:
+            payload = steps[type_, version](payload)
+        except Exception as fault:
+            raise UpcastFailed(f"the step from schema {version} failed: {fault!r}") from fault
     return payload

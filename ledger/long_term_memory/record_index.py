@@ -190,7 +190,7 @@ def _readable(namespace_id: UUID, stored: StoredEvent) -> RecordedEvent | None:
     try:
         event = decode(stored)
         records.about(event)
-    except Unreadable as fault:  # writes to the user's records prove them by the log, and are refused
+    except Unreadable as fault:  # a change of that record proves it by the log, and is refused
         log.error("event %d of the namespace %s is left out of its records: %s", stored.position, namespace_id, fault)
         return None
     return event

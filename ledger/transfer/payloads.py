@@ -30,6 +30,7 @@ from ledger.events import (
 from ledger.limits import NAME_BYTES, PAYLOAD_BYTES
 from ledger.session.drafts import check_content, check_filled, check_metadata, check_time
 from ledger.strict_json import INT_MAX, check_text, check_value
+from ledger.upcasts import UpcastFailed
 from projections import config
 
 _ROLES: Final = frozenset(get_args(Role))
@@ -47,7 +48,7 @@ def read_payload(event: StoredEvent, line: int) -> Event | OpaqueEvent:
     assert event.payload is not None
     try:
         payload = decode_payload(event.type, event.schema_version, stored_json(event.codec, event.payload))
-    except (msgspec.MsgspecError, LedgerError):
+    except (msgspec.MsgspecError, UpcastFailed, LedgerError):
         raise ImportRefused("bad_payload", f"the payload is not a valid {event.type}", line=line) from None
     if event.type.startswith(_FOREIGN):
         raise ImportRefused("foreign_event", f"no export file has an event {event.type}", line=line)

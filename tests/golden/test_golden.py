@@ -33,7 +33,7 @@ from ledger.events import (
 from ledger.session.state import SESSION
 from ledger.states import fold_results
 from ledger.states.fold_results import fold_digest
-from ledger.upcasts import STEPS, upcast
+from ledger.upcasts import STEPS, UpcastFailed, upcast
 from projections.history import HISTORY
 from projections.timeline import describe
 from tests.golden.histories import histories, results
@@ -148,7 +148,7 @@ def test_an_old_payload_passes_all_steps_to_the_newest_schema() -> None:
 
 def test_a_chain_with_a_missing_step_is_noticed() -> None:
     """Negative control."""
-    with pytest.raises(KeyError):
+    with pytest.raises(UpcastFailed, match="schema 2"):
         upcast("person.met", 1, {"name": "Ada"}, to=3, steps={("person.met", 1): split_name})
 
 
