@@ -22,6 +22,7 @@ from ledger.memory import MemoryLedger
 T = TypeVar("T")
 
 _TRIES: Final = 3
+_PATIENCE_S: Final = 9.0  # longer than the store tries to reach a server that restarts
 #: Arguments that a forked child cannot use again.
 _NOT_FOR_CHILDREN: Final = frozenset({"store", "summarizer", "embedder"})
 
@@ -133,14 +134,20 @@ class OpenedLedger:
 
 
 def repeated(work: Callable[[MemoryLedger], Awaitable[T]]) -> Callable[[MemoryLedger], Awaitable[T]]:
-    """Return what does *work*, which has an idempotency key, again if nobody knows whether it was done."""
+    """Return what does *work*, which has an idempotency key, again if nobody knows whether it was done.
+
+    After a long wait it is not done again: a caller waits for one deadline of the database, not for several.
+    """
 
     async def tried(ledger: MemoryLedger) -> T:
+        clock = asyncio.get_running_loop().time
+        until = clock() + _PATIENCE_S
         for _ in range(_TRIES - 1):
             try:
                 return await work(ledger)
             except DatabaseUnavailable:
-                continue
+                if clock() > until:
+                    raise
         return await work(ledger)
 
     return tried

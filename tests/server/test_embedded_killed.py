@@ -1,4 +1,4 @@
-"""A service starts the embedded PostgreSQL again: at once if it died, by the next request if it was stopped (P-13)."""
+"""A service starts the embedded PostgreSQL again, at once if it died, else by the next request (trust P-13)."""
 
 import signal
 import time

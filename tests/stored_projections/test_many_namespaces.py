@@ -106,8 +106,8 @@ async def test_the_number_of_statements_does_not_depend_on_the_number_of_namespa
         return await execute(cursor, *values, **options)  # type: ignore[arg-type]
 
     counts = []
-    for number in (FEW, MANY):
-        names = named(namespace, number)
+    for turn, number in enumerate((FEW, FEW, MANY)):
+        names = named(f"{namespace}-{turn}", number)
         await talk(postgres_store, names)
         services = Services(postgres_store)
         with monkeypatch.context() as patched:
@@ -115,7 +115,7 @@ async def test_the_number_of_statements_does_not_depend_on_the_number_of_namespa
             sent[0] = 0
             await live_sessions(services, names, user_id=None, limit=10)
             counts.append(sent[0])
-    assert counts[0] == counts[1] < 40
+    assert counts[1] == counts[2] < 40, "the first turn opens connections, too"
 
 
 async def test_what_is_caught_up_together_is_what_a_replay_gives(

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from ledger.adapters import opening
 from ledger.errors import DatabaseUnavailable
+from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from tests.adapters.contract.kinds import KINDS, Kind, each_kind, each_that_clears
@@ -164,3 +166,22 @@ async def test_errors_of_the_ledger_pass_and_no_content_is_logged__AD_14(
         await kind.write(kind.open(ledger=ledger_over(refusing)), ["a secret of the user"])
     assert await kind.read(kind.open(ledger=ledger_over(InMemoryStore()))) == [], "an unknown session is empty"
     assert "a secret of the user" not in caplog.text
+
+
+async def test_what_took_a_whole_deadline_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = 0
+
+    async def silent(ledger: MemoryLedger) -> None:
+        nonlocal tries
+        tries += 1
+        await asyncio.sleep(0.05)
+        raise DatabaseUnavailable("the database did not answer")
+
+    async with MemoryLedger.open(store=InMemoryStore()) as ledger:
+        with pytest.raises(DatabaseUnavailable):
+            await opening.repeated(silent)(ledger)
+        assert tries == 3
+        monkeypatch.setattr(opening, "_PATIENCE_S", 0.01)
+        with pytest.raises(DatabaseUnavailable):
+            await opening.repeated(silent)(ledger)
+        assert tries == 4
