@@ -85,6 +85,8 @@ class Compactor:
         self._models = models
         self._default: Summarizer = Extractive()
         self._of_session: dict[UUID, Summarizer] = {}
+        #: How many compactions may follow one another after one write; a worker does the rest. None is all.
+        self.most_in_a_row: int | None = None
         self._running: dict[str, tuple[Stream, asyncio.Task[RecordedEvent | None]]] = {}
         self.rebuilder = Rebuilder(
             store,
@@ -129,13 +131,17 @@ class Compactor:
             return
         await self.evaluate(stream, state, actor=actor)
 
-    async def evaluate(self, stream: Stream, state: SessionState, *, actor: str, skip: int = 0) -> None:
-        """Start what the config's compactions, from number *skip* on, plan after a batch.
+    async def evaluate(
+        self, stream: Stream, state: SessionState, *, actor: str, skip: int = 0, started: int = 0
+    ) -> None:
+        """Start what the config's compactions, from number *skip* on, plan after a batch, unless enough *started*.
 
         A failure is logged, not raised: the batch is stored, and the next batch plans again.
         """
         # R-CMP-8
         self.rebuilder.resume(stream, state, actor=actor)
+        if self.most_in_a_row is not None and started >= self.most_in_a_row:
+            return  # what else is due is a job of a worker after `jobs.due.UNSTARTED_S`
         try:
             state = await self.abandon_stale(stream, state, actor=actor)
             for index, compaction in enumerate(state.config.compactions[skip:], start=skip):
@@ -143,7 +149,7 @@ class Compactor:
                     continue
                 requested = await self._request(stream, partial(_automatic, compaction.key), actor=actor, state=state)
                 if requested.job is not None:
-                    self._start(requested.job, then_from=index)
+                    self._start(requested.job, then_from=index, started=started + 1)
                     return
                 state = requested.state  # an erasure is done at once; the next compaction sees what remains
         except LedgerError as fault:
@@ -271,13 +277,15 @@ class Compactor:
             if flight.request.compaction_id not in self._running and to_datetime(flight.recorded_us) < taken_before
         ]
 
-    def _start(self, job: CompactionJob, *, then_from: int | None) -> "asyncio.Task[RecordedEvent | None]":
-        task = asyncio.create_task(self._run(job, then_from))
+    def _start(
+        self, job: CompactionJob, *, then_from: int | None, started: int = 1
+    ) -> "asyncio.Task[RecordedEvent | None]":
+        task = asyncio.create_task(self._run(job, then_from, started))
         self._running[job.request.compaction_id] = (job.stream, task)
         task.add_done_callback(lambda _: self._running.pop(job.request.compaction_id, None))
         return task
 
-    async def _run(self, job: CompactionJob, then_from: int | None) -> RecordedEvent | None:
+    async def _run(self, job: CompactionJob, then_from: int | None, started: int) -> RecordedEvent | None:
         """Call the summarizer, record the outcome, and continue the evaluation where it stopped."""
         outcome = await self._outcome(job)
 
@@ -301,7 +309,7 @@ class Compactor:
             self._failed(job.stream, event.payload)
         skip = _next_evaluation(job, written.state, event, then_from)
         if skip is not None:
-            await self.evaluate(job.stream, written.state, actor=job.actor, skip=skip)
+            await self.evaluate(job.stream, written.state, actor=job.actor, skip=skip, started=started)
         return event
 
     async def _outcome(self, job: CompactionJob) -> CompleteCompaction | FailCompaction:

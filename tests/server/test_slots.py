@@ -135,3 +135,26 @@ def test_a_stream_ends_when_its_token_is_revoked(
             assert [line for line, _ in zip(lines, range(4), strict=False)].count(": waiting") == 1
             keeper.revoke(token)
             assert len(list(lines)) < 20
+
+
+@pytest.mark.postgres
+def test_a_stream_ends_within_5_seconds_of_the_revocation_while_others_use_the_token__S_2(
+    server: Server, shared_database: str
+) -> None:
+    """The cache is filled again and again, right before the revocation, too."""
+    keeper = Keeper(server.database(shared_database))
+    token = keeper.add("read")
+    with running(server.target(shared_database), auth_mode="token") as service:
+        url, headers = f"{service.url}/v1/events/stream", {"authorization": f"Bearer {token}"}
+        params = {"namespace": "followed-until-revoked-in-use"}
+        with httpx.stream("GET", url, headers=headers, params=params, timeout=20) as answer:
+            lines = answer.iter_lines()
+            next(lines)
+            for _ in range(30):
+                httpx.get(f"{service.url}/v1/sessions", headers=headers, params=params)
+                time.sleep(0.1)
+            keeper.revoke(token)
+            revoked = time.monotonic()
+            list(lines)
+    assert time.monotonic() - revoked < 5
+    assert authentication.CACHED_S + 2 * server_sent_events.CHECK_S < 5, "with as much again to be late"

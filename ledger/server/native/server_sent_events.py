@@ -33,7 +33,7 @@ router = native_router(tags=["events"])
 
 COMMENT_S: Final = 15.0
 #: How often the credential of a stream is checked again (trust S-2).
-CHECK_S: Final = 2.5
+CHECK_S: Final = 1.0
 _PAGE: Final = 100
 _PLACE: Final = re.compile(r"([0-9]{1,19})(?:-([0-9a-f]{16}))?")
 #: Digits of an event's hash in its id, so that another event at its place is not taken for it.
