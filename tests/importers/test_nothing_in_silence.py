@@ -10,7 +10,9 @@ import pytest
 
 from ledger.cli.import_files import import_one
 from ledger.errors import ImportRefused
+from ledger.importers import FORMATS
 from ledger.importers.parts import unread
+from ledger.importers.parts.otlp_dialects import DIALECTS
 from ledger.stores.in_memory import InMemoryStore
 from ledger.transfer.importing import Imported
 from tests.importers.test_message_shapes import SHAPES, observation_of, run_of, span_of
@@ -153,3 +155,12 @@ async def test_nothing_of_a_refused_file_is_written__IN_20(tmp_path: Path) -> No
     with pytest.raises(ImportRefused):
         await import_one(ledger, str(path), None, None, lambda done, total: None)
     assert await ledger.list_sessions() == []
+
+
+def test_the_documents_have_a_row_for_each_format_and_dialect__IN_20() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    table = (docs / "command-line.md").read_text().partition("### What is read")[2].partition("### Folders")[0]
+    assert [name for name in FORMATS if f"`{name}`" not in table] == []
+    known = (docs / "adapters" / "opentelemetry.md").read_text().partition("## Dialects")[2]
+    rows = known.partition("## What becomes")[0].lower()
+    assert [name for name in DIALECTS if name.split(" per ")[0].removesuffix("s").lower() not in rows] == []

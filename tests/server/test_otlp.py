@@ -13,6 +13,8 @@ from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from ledger.memory import MemoryLedger
+from tests.importers.test_otlp_dialects import SHOWN, SPANS
+from tests.importers.test_otlp_dialects import span as dialect_span
 from tests.server.conftest import Running, Transcript, running
 from tests.support import http_client
 from tests.support.databases import Server
@@ -49,12 +51,47 @@ def test_what_was_not_captured_is_counted__IN_13(api: httpx.Client, session: str
     """Source: adapters IN-13."""
     bare = {"gen_ai.operation.name": "chat", "gen_ai.conversation.id": session}
     other = {"http.request.method": "GET"}
-    answer = send(api, span_json(bare, span=1), span_json(other, span=2), span_json({**bare, "n": 2}, span=3))
-    partial = answer.json()["partialSuccess"]
-    assert "rejectedSpans" not in partial
-    assert partial["errorMessage"].startswith("2 calls of models without content; set OTEL_INSTRUMENTATION_GENAI")
+    spans = span_json(bare, span=1), span_json(other, span=2), span_json({**bare, "n": 2}, span=3)
+    answer = api.post(TRACES, json=traces_json(*spans))
+    assert (answer.status_code, answer.json()["code"]) == (422, "nothing_stored")
+    assert "2 calls of models without content; set OTEL_INSTRUMENTATION_GENAI" in answer.json()["detail"]
     assert not shown(session)
-    assert send(api, span_json(other, span=2)).json() == {}
+    partial = send(api, *spans, span_json(attributes_of_call(session, [HI], [HELLO]), span=4)).json()["partialSuccess"]
+    assert partial["rejectedSpans"] == "3"
+    assert "2 calls of models without content" in partial["errorMessage"]
+    assert shown(session) == WHOLE[:2]
+    alone = send(api, span_json(other, span=2)).json()["partialSuccess"]
+    assert alone == {"rejectedSpans": "1", "errorMessage": "1 records that are not about a model"}
+
+
+@pytest.mark.parametrize("name", SPANS)
+def test_each_dialect_is_read_live_beside_others__IN_21(
+    name: str, api: httpx.Client, session: str, shown: Transcript
+) -> None:
+    """A span of the conventions in the same request hides nothing. Source: adapters IN-21."""
+    attributes, events = SPANS[name]
+    named = dialect_span({**attributes, "session.id": session, "gen_ai.conversation.id": session}, events, number=8)
+    beside = span_json(attributes_of_call(f"{session}-b", [HI], [HELLO]), span=9)
+    assert send(api, beside, named).json() == {}
+    assert [text for _, text in shown(session)] == SHOWN
+    assert shown(f"{session}-b") == WHOLE[:2]
+    assert send(api, named).json() == {}
+
+
+def test_a_dialect_that_is_not_known_is_named__IN_21(api: httpx.Client) -> None:
+    """Source: adapters IN-21."""
+    odd = span_json({"weird.input": '[{"role": "user", "content": "hi"}]'}, span=1)
+    answer = api.post(TRACES, json=traces_json(odd))
+    assert answer.status_code == 422
+    assert "no known dialect" in answer.json()["detail"]
+    assert "OpenInference" in answer.json()["detail"]
+
+
+def test_a_part_that_is_not_understood_is_told__IN_20(api: httpx.Client, session: str) -> None:
+    """Source: adapters IN-20."""
+    strange = {"role": "user", "parts": [{"type": "hologram", "beam": 7}]}
+    answer = send(api, span_json(attributes_of_call(session, [HI, strange], [HELLO]), span=1))
+    assert "1 stored messages with parts that were not understood" in answer.json()["partialSuccess"]["errorMessage"]
 
 
 def test_messages_in_a_log_record_are_read__IN_13(api: httpx.Client, session: str, shown: Transcript) -> None:
@@ -111,11 +148,11 @@ def test_a_protobuf_request_has_a_protobuf_answer__IN_13(api: httpx.Client, sess
     headers = {"content-type": "application/x-protobuf"}
     good = attributes_of_call(session, [HI], [HELLO])
     for attributes, warned in ((good, False), ({"gen_ai.operation.name": "chat"}, True)):
-        body = encode_spans([ended_span(attributes)]).SerializeToString()
+        body = encode_spans([ended_span(good), ended_span(attributes)]).SerializeToString()
         answer = api.post(TRACES, content=body, headers=headers)
         assert (answer.status_code, answer.headers["content-type"]) == (200, "application/x-protobuf")
         partial = ExportTraceServiceResponse.FromString(answer.content).partial_success
-        assert (partial.rejected_spans, partial.error_message.startswith("1 calls")) == (0, warned)
+        assert (partial.rejected_spans, partial.error_message.startswith("1 calls")) == (int(warned), warned)
 
 
 def test_a_report_without_spans_is_taken__IN_13(api: httpx.Client) -> None:

@@ -194,6 +194,8 @@ def test_a_refused_branch_leaves_no_fork__IN_13(api: httpx.Client, session: str,
     send(api, span_json(attributes_of_call(session, [HI], [HELLO]), span=1))
     call = {"type": "tool_call", "id": "c", "name": "n" * 1_000, "arguments": {}}
     large = attributes_of_call(session, [HI], [{"role": "assistant", "parts": [call]}])
-    assert send(api, span_json(large, span=2)).json()["partialSuccess"]["rejectedSpans"] == "1"
+    answer = api.post(TRACES, json=traces_json(span_json(large, span=2)))
+    assert (answer.status_code, answer.json()["code"]) == (422, "nothing_stored")
+    assert "over a limit of an entry" in answer.json()["detail"]
     assert not shown(f"{session}~2")
     assert api.get(f"/v1/sessions/{session}~2/stats").status_code == 404

@@ -7,20 +7,23 @@ together, only the ids of its entries are in memory.
 
 from array import array
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from ledger.events import JsonObject
 from ledger.importers.base import ConversationReader, conversation
 from ledger.importers.parts.prefix import SharedBranch, branch_name, place, shared_entries
 from ledger.importers.parts.reported_calls import ReportedCall, kept_whole
 from ledger.importers.parts.spool import Spool
-from ledger.importers.parts.steps import Replaced, hidden
+from ledger.importers.parts.steps import Noticed, Replaced, hidden
 from ledger.importers.parts.trimmed import began, content_of, goes_on, kept_places, said_again
 
 
-def conversations_of(format_: str, calls: Iterable[tuple[int, ReportedCall]]) -> Iterator[ConversationReader]:
+def conversations_of(
+    format_: str, calls: Iterable[tuple[int, ReportedCall]], notices: list[Noticed] | None = None
+) -> Iterator[ConversationReader]:
     """Yield the branches of each session, in the order in which they began; *calls* are with their lines.
 
-    All *calls* are read before the first branch is yielded.
+    All *calls* are read before the first branch is yielded, which also says what is in *notices* then.
     """
     with Spool() as spool:
         sessions: dict[str, array[int]] = {}  # places
@@ -32,7 +35,9 @@ def conversations_of(format_: str, calls: Iterable[tuple[int, ReportedCall]]) ->
                 for line, call in map(spool.get, places):
                     history.add(call, line)
                 for number, branch in enumerate(history.branches):
-                    yield conversation(format_, branch_name(session_id, number), map(shown.get, branch.steps))
+                    said = chain(((notice.line, notice) for notice in notices or ()), map(shown.get, branch.steps))
+                    notices = None
+                    yield conversation(format_, branch_name(session_id, number), said)
 
 
 class _Branch:

@@ -10,7 +10,7 @@ from ledger.events import JsonObject
 from ledger.importers.base import TIMES, arguments_of, moment, with_leftovers
 from ledger.importers.parts.damaged import ORIGINAL
 from ledger.importers.parts.fitting import fitted
-from ledger.importers.parts.message_shapes import MARKERS, parts_of
+from ledger.importers.parts.message_shapes import MARKERS, ROLE_GUESSED, parts_of
 from ledger.importers.parts.steps import EMPTY, GUESSED, hidden, noted
 
 _ROLES: Final = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system", "function": "tool"}
@@ -46,14 +46,17 @@ def entries_of_messages(messages: Iterable[Any]) -> Iterator[PartEntry]:
         if unknown:
             role, about["original_role"] = "user", given
         original = about.pop(ORIGINAL, None)
+        guessed = f"the role {given[:100]!r} is shown as user" if unknown else None
+        if about.pop(ROLE_GUESSED, False):
+            guessed = "a text without a role is shown as user"
         for number, part in enumerate(_entries(message, role, names)):
             entry = part.entry if part.entry.get("content") is None else fitted(part.entry)
             if number == 0 and original is not None:
                 entry = {**entry, "data": {**(entry.get("data") or {}), ORIGINAL: original}}
             if about and not number:
                 entry = {**entry, "metadata": about}
-            if unknown and not number:
-                entry = noted(entry, GUESSED, f"the role {given[:100]!r} is shown as user")
+            if guessed and not number:
+                entry = noted(entry, GUESSED, guessed)
             yield PartEntry(entry, part.identity)
 
 

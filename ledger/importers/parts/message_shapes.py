@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from ledger.events import JsonObject
 
+#: Marks a message that does not say who speaks.
+ROLE_GUESSED: Final = "role was guessed"
 #: What stands between parts and says nothing to a model.
 MARKERS: Final = frozenset({"step-start", "cachePoint", "source-url", "source-document", "source", "guardContent"})
 #: What is shown by its name, with the part in the data of the entry.

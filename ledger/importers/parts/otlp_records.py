@@ -13,6 +13,11 @@ from ledger.importers.base import shaped
 
 #: The event that has the messages of a call, as a log record or within a span.
 DETAILS: Final = "gen_ai.client.inference.operation.details"
+#: Events that are one message, or all that was said, in conventions before 1.37.
+MESSAGE_EVENTS: Final = frozenset(
+    {f"gen_ai.{name}" for name in ("choice", "content.prompt", "content.completion")}
+    | {f"gen_ai.{role}.message" for role in ("system", "user", "assistant", "tool")}
+)
 OPERATION: Final = "gen_ai.operation.name"
 #: Where the records of each signal are.
 KINDS: Final = {
@@ -29,7 +34,8 @@ _START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 class TelemetryRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A span, or a log record with *is_log*; the ids are lower-case hex, or empty.
 
-    *resource* has the attributes of what sent it, *others* the fields that have no place here, as they came.
+    *resource* has the attributes of what sent it, *others* the fields that have no place here, as they came. *events*
+    are those that are messages, *dialects* the names of those found, *keeps* whether the span has content that is none.
     """
 
     name: str
@@ -38,6 +44,9 @@ class TelemetryRecord(msgspec.Struct, frozen=True, kw_only=True):
     attributes: JsonObject
     resource: JsonObject = {}
     others: JsonObject = {}
+    events: tuple[JsonObject, ...] = ()
+    dialects: tuple[str, ...] = ()
+    keeps: bool = False
     is_log: bool = False
     failed: bool = False
     began_at: datetime | None = None
@@ -84,6 +93,11 @@ def _span_of(span: Mapping[str, Any], resource: JsonObject) -> TelemetryRecord:
         attributes=attributes,
         resource=resource,
         others=_unread(span),
+        events=tuple(
+            {"name": event["name"], "attributes": attributes_of(event.get("attributes"))}
+            for event in span.get("events") or ()
+            if event.get("name") in MESSAGE_EVENTS
+        ),
         failed=(span.get("status") or {}).get("code") in {2, "STATUS_CODE_ERROR"},
         began_at=_moment(span.get("startTimeUnixNano")),
         ended_at=_moment(span.get("endTimeUnixNano")),
@@ -114,7 +128,7 @@ def _unread(record: Mapping[str, Any]) -> JsonObject:
     """Return the fields of *record* that are read nowhere else; of its events those without messages."""
     found = {name: value for name, value in record.items() if name not in _READ}
     if isinstance(found.get("events"), list):
-        found["events"] = [event for event in found["events"] if event.get("name") != DETAILS]
+        found["events"] = [event for event in found["events"] if event.get("name") not in {DETAILS, *MESSAGE_EVENTS}]
     if isinstance(value_of(found.get("body")), dict):
         del found["body"]  # it is among the attributes
     return {name: value for name, value in found.items() if value}

@@ -1,4 +1,4 @@
-"""Calls of models in the semantic conventions of OpenTelemetry for generative AI. Source: adapters IN-7."""
+"""Calls of models in spans and log records of OpenTelemetry, in any of its dialects. Source: adapters IN-7, IN-21."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,19 +16,25 @@ from ledger.importers.base import arguments_of, session_name
 from ledger.importers.parts.damaged import READABLE_LINE, parsed, with_original, within
 from ledger.importers.parts.fitting import fitted
 from ledger.importers.parts.message_parts import PartEntry, entries_of_messages, shown_as_text
+from ledger.importers.parts.otlp_dialects import in_conventions, unknown_content
+from ledger.importers.parts.otlp_events import grouped
+from ledger.importers.parts.otlp_readings import (
+    CONVERSATION,
+    INPUT,
+    INSTRUCTIONS,
+    OUTPUT,
+    TOOL_ARGUMENTS,
+    TOOL_RESULT,
+)
 from ledger.importers.parts.otlp_records import TelemetryRecord
 from ledger.importers.parts.prefix import chained_ids
-from ledger.importers.parts.steps import NO_CONTENT, NOT_UNDERSTOOD, hidden, noted
+from ledger.importers.parts.steps import LEFT_OUT, NO_CONTENT, NOT_UNDERSTOOD, hidden, noted
 from ledger.strict_json import TRANSCRIPT
 
-_INSTRUCTIONS: Final = "gen_ai.system_instructions"
-_INPUT: Final = "gen_ai.input.messages"
-_OUTPUT: Final = "gen_ai.output.messages"
-_CONTENT: Final = (_INSTRUCTIONS, _INPUT, _OUTPUT)
-_CONVERSATION: Final = "gen_ai.conversation.id"
+_CONTENT: Final = (INSTRUCTIONS, INPUT, OUTPUT)
 _TOOL: Final = "execute_tool"
 _AGENTS: Final = frozenset({"invoke_agent", "invoke_workflow", "create_agent"})
-_TOOL_CONTENT: Final = ("gen_ai.tool.call.arguments", "gen_ai.tool.call.result")
+_TOOL_CONTENT: Final = (TOOL_ARGUMENTS, TOOL_RESULT)
 _MODEL: Final = ("gen_ai.response.model", "gen_ai.request.model")
 
 #: NaN and Infinity, which Python writes, too.
@@ -42,7 +48,8 @@ class ReportedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A span or log record about a model: the entries it shows, in order, with *ids* that name all before them.
 
     *instructions* of the system may change with every call, so they do not count. *besides* are hidden entries:
-    reasoning, which not every later call repeats. *record* is that of the span itself.
+    reasoning, which not every later call repeats. *record* is that of the span itself, *dialects* those besides the
+    conventions that it is in.
     """
 
     session_id: str
@@ -55,6 +62,7 @@ class ReportedCall(msgspec.Struct, frozen=True, kw_only=True):
     instructions: tuple[JsonObject, ...] = ()
     besides: tuple[JsonObject, ...] = ()
     of_agent: bool = False
+    dialects: tuple[str, ...] = ()
     moment: datetime | None = None
 
 
@@ -63,10 +71,10 @@ def calls_of(found: Iterable[TelemetryRecord]) -> Iterator[ReportedCall]:
 
     A span that names no conversation belongs to the one that another span of its trace names, or to its trace.
     """
-    about = [record for record in found if record.operation is not None]
+    about = [record for record in map(in_conventions, grouped(found)) if record.operation is not None]
     names: dict[str, str] = {}
     for record in about:
-        named = record.attributes.get(_CONVERSATION)
+        named = record.attributes.get(CONVERSATION)
         if isinstance(named, str) and named and record.trace_id:
             names.setdefault(record.trace_id, named)
     calls = [_call(record, names) for record in about]
@@ -88,11 +96,12 @@ def _session_of(conversation: str) -> str:
 
 def _call(record: TelemetryRecord, names: Mapping[str, str]) -> ReportedCall:
     attributes, operation = record.attributes, record.operation or ""
-    named = attributes.get(_CONVERSATION)
+    named = attributes.get(CONVERSATION)
     session = named if isinstance(named, str) and named else names.get(record.trace_id) or record.trace_id
     base: JsonObject = {
         "session_id": _session_of(session or "opentelemetry"),
         "of_agent": operation in _AGENTS,
+        "dialects": record.dialects,
         "moment": record.ended_at,
     }
     if operation == _TOOL:
@@ -100,6 +109,8 @@ def _call(record: TelemetryRecord, names: Mapping[str, str]) -> ReportedCall:
         return ReportedCall(**base, content="read" if has_content else "none", record=_tool_record(record))
     if all(attributes.get(name) is None for name in _CONTENT):
         bare = _record(record, operation)
+        if record.keeps:
+            return ReportedCall(**base, content="read", record=bare)
         if operation not in _AGENTS:
             bare = noted(bare, NO_CONTENT, f"{_named(record)} has no content")
         return ReportedCall(**base, content="none", record=bare)
@@ -112,6 +123,18 @@ def _call(record: TelemetryRecord, names: Mapping[str, str]) -> ReportedCall:
         unread = noted(_record(record, operation, whole=True), NOT_UNDERSTOOD, text)
         return ReportedCall(**base, content="unreadable", record=unread)
     return read_call(base, parts, answers, _record(record, operation), _marks(record), _usage(record.attributes))
+
+
+def left_out(found: Iterable[TelemetryRecord]) -> Iterator[tuple[str, str]]:
+    """Yield the kind and text of a note for each record of *found* of which `calls_of` makes nothing."""
+    for record in map(in_conventions, grouped(found)):
+        if record.operation is not None:
+            continue
+        held = unknown_content(record)
+        if held is None:
+            yield LEFT_OUT, f"{_named(record)} is not about a model: {record.name[:100]}"
+        else:
+            yield NOT_UNDERSTOOD, f"{_named(record)} has messages of no known dialect in {held[:100]}"
 
 
 def read_call(
@@ -155,7 +178,7 @@ def _messages(value: Any, name: str) -> list[Any]:
     found, is_damaged = parsed(value.encode(), TRANSCRIPT, _READABLE) if isinstance(value, str) else (value, False)
     if not isinstance(found, list):
         raise TypeError
-    if name == _INSTRUCTIONS and found:
+    if name == INSTRUCTIONS and found:
         found = [{"role": "system", "parts": found}]
     try:
         return [_readable(message) for message in found] if is_damaged else found
@@ -259,7 +282,9 @@ def _record_id(record: TelemetryRecord) -> str:
 def _about(record: TelemetryRecord) -> JsonObject:
     """Return times, resource and all other fields of *record*."""
     times = {"began_at": record.began_at, "ended_at": record.ended_at}
-    found = {name: value.isoformat() for name, value in times.items() if value is not None}
+    found: JsonObject = {name: value.isoformat() for name, value in times.items() if value is not None}
+    if record.events:
+        found["events"] = list(record.events)
     return {**found, **{name: value for name in ("resource", "others") if (value := getattr(record, name))}}
 
 

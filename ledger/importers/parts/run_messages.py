@@ -9,6 +9,7 @@ from ledger.events import JsonObject
 from ledger.importers.openai_chat import entries_of
 from ledger.importers.parts.blocks import has_blocks
 from ledger.importers.parts.message_parts import PartEntry
+from ledger.importers.parts.message_shapes import ROLE_GUESSED
 from ledger.importers.parts.steps import GUESSED, HIDDEN, NO_CONTENT, NOT_UNDERSTOOD, hidden, noted
 from ledger.names import is_entry_id
 from ledger.strict_json import TRANSCRIPT, parse
@@ -18,8 +19,6 @@ _ROLES: Final = {"human": "user", "ai": "assistant", "system": "system", "tool":
 #: Where messages are in an object, in the order in which they are looked for.
 _PLACES: Final = ("messages", "prompts", "generations", "choices", "message", "output", "input")
 _NOTHING: Final[tuple[Any, ...]] = (None, [], {}, "")
-#: Marks a message that does not say who speaks.
-_GUESSED: Final = "role was guessed"
 _OF_LANGCHAIN: Final = {"type", "tool_calls", "additional_kwargs"}
 
 
@@ -32,8 +31,8 @@ def part_entries(messages: Iterable[JsonObject]) -> list[PartEntry]:
     names: dict[str, str] = {}
     found = []
     for message in messages:
-        guessed = message.get(_GUESSED)
-        for raw in entries_of({key: value for key, value in message.items() if key != _GUESSED}, names):
+        guessed = message.get(ROLE_GUESSED)
+        for raw in entries_of({key: value for key, value in message.items() if key != ROLE_GUESSED}, names):
             entry = noted(raw, GUESSED, "a text without a role is shown as user") if guessed else raw
             is_hidden = (entry.get("metadata") or {}).get(HIDDEN)
             identity = [entry.get(name) for name in ("kind", "role", "content", "tool_call_id", "arguments")]
@@ -90,7 +89,7 @@ def _hold_messages(value: Any) -> bool:
 def messages_in(value: Any, role: str) -> list[JsonObject] | None:
     """Return the chat messages in *value*; None if it holds none. A text is one message of *role*."""
     if isinstance(value, str):
-        return [{"role": role, "content": value, _GUESSED: role == "user"}]
+        return [{"role": role, "content": value, ROLE_GUESSED: role == "user"}]
     if isinstance(value, list):
         if value and isinstance(value[0], list | str):  # a batch: what was really said is its first
             return messages_in(value[0], role)
@@ -130,7 +129,7 @@ def _plain(item: Any, role: str) -> JsonObject | None:
     if "message" in item:  # a generation, or a choice
         return _plain(item["message"], role)
     if isinstance(item.get("text"), str):
-        return {"role": role, "content": item["text"], _GUESSED: role == "user"}
+        return {"role": role, "content": item["text"], ROLE_GUESSED: role == "user"}
     return None
 
 

@@ -16,7 +16,11 @@ from ledger.application.recorded_calls import record_call
 from ledger.application.seen_branches import SeenBranches
 from ledger.errors import InvalidInput, NotPermitted
 from ledger.importers.parts.call_groups import combined, groups_of
-from ledger.importers.parts.reported_calls import ReportedCall, calls_of
+from ledger.importers.parts.otlp_dialects import DIALECTS, how_to_capture
+from ledger.importers.parts.otlp_records import KINDS
+from ledger.importers.parts.reported_calls import ReportedCall, calls_of, left_out
+from ledger.importers.parts.steps import NOT_UNDERSTOOD, NOTE
+from ledger.importers.parts.unread import checked
 from ledger.server.callers import WriteCaller
 from ledger.server.dependencies import HandleOf, ServiceOf
 from ledger.server.otlp_bodies import OtlpSignal, otlp_answer, read_otlp
@@ -31,16 +35,17 @@ _BODY: Final[dict[str, Any]] = {
         "content": {name: {} for name in ("application/x-protobuf", "application/json")},
     }
 }
-_CAPTURE: Final = (
-    "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY and "
-    "OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental where the agent runs"
-)
 _WHY: Final = {
-    "none": f"{{}} calls of models without content; {_CAPTURE}",
+    "none": "{} calls of models without content; {capture}",
+    "unknown": "{} records with messages of no known dialect; known are the semantic conventions, {dialects}",
+    "other": "{} records that are not about a model",
+    "parts": "{} stored messages with parts that were not understood; they are shown by their types",
     "unreadable": "{} calls of models whose messages are no JSON of the conventions; see if a limit cut them",
     "refused": "{} calls of models over a limit of an entry",
     "not_permitted": "{} calls of models with system instructions; give the token of the exporter the scope system",
 }
+#: The outcomes of records that are stored nowhere.
+_NOT_STORED: Final = ("none", "unknown", "other", "refused", "not_permitted")
 
 
 @router.post("/traces", openapi_extra=_BODY, response_class=Response, operation_id="otlp_traces")
@@ -61,13 +66,26 @@ async def _taken(request: Request, handle: NamespaceHandle, signal: OtlpSignal, 
     found = list(calls_of(sent.records))
     outcomes["none"] = sum(call.content == "none" for call in found)
     seen = SeenBranches(found)
+    outcomes.update("unknown" if kind == NOT_UNDERSTOOD else "other" for kind, _ in left_out(sent.records))
+    outcomes["parts"] = sum(map(_unread, found))
     for group in groups_of(call for call in found if call.content != "none"):
         outcomes.update(await _outcomes(handle, group, seen))
     counts = {name: number for name, number in outcomes.items() if number and name != "read"}
     if counts:
         log.warning("OTLP records not stored as messages", extra={"fields": counts})
-    message = "; ".join(_WHY[name].format(number) for name, number in sorted(counts.items()))
-    return otlp_answer(sent.media_type, signal, outcomes["refused"] + outcomes["not_permitted"], message)
+    dialects = {name for call in found if call.content == "none" for name in call.dialects}
+    told = {"capture": how_to_capture(dialects), "dialects": ", ".join(DIALECTS)}
+    message = "; ".join(_WHY[name].format(number, **told) for name, number in sorted(counts.items()))
+    missing = sum(outcomes[name] for name in _NOT_STORED)
+    if missing > outcomes["other"] and not outcomes["read"] + outcomes["unreadable"]:
+        raise InvalidInput("nothing_stored", message, field=KINDS[signal][0])
+    return otlp_answer(sent.media_type, signal, missing, message)
+
+
+def _unread(call: ReportedCall) -> bool:
+    """Tell whether an entry of *call* does not show all that its message says."""
+    notes = ((checked(entry, 1).get("metadata") or {}).get(NOTE) for entry in call.entries)
+    return any(note is not None and note["kind"] == NOT_UNDERSTOOD for note in notes)
 
 
 async def _outcomes(handle: NamespaceHandle, group: Sequence[ReportedCall], seen: SeenBranches) -> list[str]:
