@@ -341,7 +341,7 @@ async def test_a_rebuilt_session_is_exported_imported_and_forked_as_it_is(
 
 
 async def test_going_back_to_blocks_leaves_no_summary_of_another_strategy(namespace: str) -> None:
-    """R-CFG-9, http W-70: more than `max_summaries` were live, of which the restored block would leave room for some."""
+    """R-CFG-9, http W-70: more summaries were live than the restored block leaves room for."""
     async with MemoryLedger.open(
         namespace=namespace, store=InMemoryStore(), config=ROLLING, summarizer=Counting()
     ) as ledger:
