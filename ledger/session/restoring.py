@@ -38,14 +38,16 @@ def restore(state: SessionState, command: RestoreState) -> list[Event]:
     after = _after(state, events)
     working = past.working
     events += configure(after, ChangeConfig(put.write_id, past.config, working.extraction, working.tokens))
-    after = end_of_batch(_after(state, events))
+    within = _after(state, events)
+    after = end_of_batch(within)
     before = [entry.version for entry in past.window.entries]
     now = [entry.version for entry in after.window.entries]
     next_version = now[-1] + 1 if now else after.version + 1
     at = [*now, next_version]
     wanted = [(summary.summary_id, bisect_left(before, summary.first_version)) for summary in past.summaries.live]
     if wanted != [(summary.summary_id, bisect_left(now, summary.first_version)) for summary in after.summaries.live]:
-        live = tuple(summary.summary_id for summary in after.summaries.live)
+        # also those that the end of the batch would evict, because others take their place first
+        live = tuple(summary.summary_id for summary in within.summaries.live)
         events += [ContextSet(write_id=put.write_id, folds=live)] if live else []
         events += [
             _restored(summary, put.write_id, f"{put.write_id}-{number}", at[place])

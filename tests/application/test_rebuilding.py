@@ -338,3 +338,17 @@ async def test_a_rebuilt_session_is_exported_imported_and_forked_as_it_is(
         each.text for each in (await talked.get_state("s")).summaries.live
     ]
     assert await talked.matches_replay("s")
+
+
+async def test_going_back_to_blocks_leaves_no_summary_of_another_strategy(namespace: str) -> None:
+    """R-CFG-9, http W-70: more summaries were live than the restored block leaves room for."""
+    async with MemoryLedger.open(
+        namespace=namespace, store=InMemoryStore(), config=ROLLING, summarizer=Counting()
+    ) as ledger:
+        await say(ledger, 1, 4)
+        old, version = await shown(ledger), (await ledger.get_state("s")).version
+        await ledger.update_config("s", THRESHOLD, replace=True)
+        await say(ledger, 5, 40)
+        assert len((await ledger.get_state("s")).summaries.live) > 3
+        await ledger.restore("s", version)
+        assert await shown(ledger) == old

@@ -71,7 +71,7 @@ class ByRequest:
 async def talk(ledger: MemoryLedger, random: Random, count: int, *, changes: bool = True) -> None:
     """Add *count* batches, each settled, and now and then edit, remove or clear."""
     for _ in range(count):
-        word = secrets.token_hex(3)
+        word = f"{random.getrandbits(24):06x}"
         match random.choices(["user", "assistant", "tool", "pinned", "batch"], [8, 8, 3, 1, 1])[0]:
             case "user":
                 await ledger.add_user_message("s", f"user {word}", tokens=random.choice([5, 10, 30]))
