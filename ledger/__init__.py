@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         PreconditionFailed,
         RateLimited,
         ReadOnlyDatabase,
+        RebuildNotCompleted,
         RecordNotFound,
         SessionExists,
         SessionNotFound,
@@ -63,9 +64,11 @@ if TYPE_CHECKING:
     from ledger.ids import Stream
     from ledger.memory import MemoryLedger
     from ledger.ports.models import Embedder, Summarizer, SummaryText
+    from ledger.stored_projections.staleness import StaleAnswer
     from ledger.stores.in_memory import InMemoryStore
     from ledger.summarizers.openai import OpenAISummarizer
     from ledger.sync import SyncMemoryLedger
+    from ledger.tokenizers import tool_tokens
     from projections.config import MemoryConfig
 
 __version__ = "0.1.0"
@@ -107,11 +110,13 @@ __all__ = [
     "PreconditionFailed",
     "RateLimited",
     "ReadOnlyDatabase",
+    "RebuildNotCompleted",
     "RecordNotFound",
     "RecordedEvent",
     "SessionExists",
     "SessionNotFound",
     "SeveralSessions",
+    "StaleAnswer",
     "StorageFull",
     "Stream",
     "StreamClosed",
@@ -130,6 +135,7 @@ __all__ = [
     "UnsafeRole",
     "VersionConflict",
     "VersionNotFound",
+    "tool_tokens",
 ]
 
 #: Loaded on first use, so that importing `ledger` is quick; importing `projections` runs this file too.
@@ -142,10 +148,12 @@ _MODULES = dict.fromkeys(__all__, "ledger.errors") | {
     "OpenAIEmbedder": "ledger.embedders.openai",
     "OpenAISummarizer": "ledger.summarizers.openai",
     "RecordedEvent": "ledger.events",
+    "StaleAnswer": "ledger.stored_projections.staleness",
     "Stream": "ledger.ids",
     "Summarizer": "ledger.ports.models",
     "SummaryText": "ledger.ports.models",
     "SyncMemoryLedger": "ledger.sync",
+    "tool_tokens": "ledger.tokenizers",
 }
 
 

@@ -10,6 +10,7 @@ import msgspec
 import psycopg
 from psycopg.rows import dict_row
 
+from ledger.stores.postgres.deadlines import DEFAULT_TIMEOUT_S, AsyncConnection, connect_timeout
 from ledger.stores.postgres.faults import ledger_error
 from ledger.stores.postgres.revisions import migrations_dir, newest_revision
 
@@ -66,11 +67,13 @@ class Check(msgspec.Struct, frozen=True):
 _NO_SCHEMA: Final = Check("schema", "fails", "none; run `memory-ledger db upgrade`")
 
 
-async def examine(url: str, *, embedded: bool) -> list[Check]:
+async def examine(url: str, *, embedded: bool, timeout_s: float = DEFAULT_TIMEOUT_S) -> list[Check]:
     """Return the checks of the database at *url*, after logging in like the application."""
     role: dict[str, Any] = {"options": "-c role=ledger_app"} if embedded else {}
     try:
-        connection = await psycopg.AsyncConnection.connect(url, autocommit=True, row_factory=dict_row, **role)
+        role["connect_timeout"] = connect_timeout(url, timeout_s)
+        connection = await AsyncConnection.connect(url, autocommit=True, row_factory=dict_row, **role)
+        connection.answer_s = timeout_s / 2
     except psycopg.Error as fault:
         return [Check("connection", "fails", str(ledger_error(fault)))]
     async with connection:

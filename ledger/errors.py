@@ -15,6 +15,7 @@ No message repeats the refused value, because messages end in logs.
     └── Unavailable             the request is right; repair the cause, then try again
         ├── DatabaseUnavailable (and DatabaseRefused, ReadOnlyDatabase), StorageFull, RateLimited (and Busy),
         │   TookTooLong, UnsafeDatabase, MigrationNeeded, CompactionNotCompleted, CompactionUnderWay,
+        │   RebuildNotCompleted,
         │   SummarizerFailed, EmbedderFailed, IndexBehind, LogRolledBack
         └── Unreadable          a session is stored, but this release cannot fold it
             └── UnknownEvent, UnknownConfig, LogCorrupted
@@ -282,6 +283,14 @@ class CompactionNotCompleted(Unavailable, code="compaction_failed"):
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"compaction failed ({reason}): {detail}; every entry is still in the window")
+        self.reason = reason
+
+
+class RebuildNotCompleted(Unavailable, code="rebuild_failed"):
+    """A rebuild did not complete; the session is as it was."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"the rebuild failed ({reason}): {detail}; the session is as it was, ask again to go on")
         self.reason = reason
 
 

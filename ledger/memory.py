@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from ledger.long_term_memory import LongTermMemory
     from ledger.ports import Store
     from ledger.ports.models import Embedder
+    from ledger.settings import Secret
     from ledger.summarizers import SummarizerChoice
     from projections.config import MemoryConfig
 else:
@@ -113,6 +114,7 @@ class MemoryLedger:
         namespace: str | None = None,
         *,
         data_dir: Path | str | None = None,
+        password: Secret | None = None,
         actor: str | None = None,
         config: Mapping[str, Any] | MemoryConfig | None = None,
         summarizer: SummarizerChoice = None,
@@ -123,11 +125,11 @@ class MemoryLedger:
     ) -> AbstractAsyncContextManager[MemoryLedger]:
         """Open the ledger, on the embedded PostgreSQL unless *database_url* or *store* is given.
 
-        *data_dir* means the embedded PostgreSQL there, whatever database the environment names. Other values come
-        from the environment (see `settings`). *config* is the memory config of new sessions,
-        *summarizer* writes the summaries of sessions that have no summarizer of their own, *embedder* makes search
-        by meaning possible. With *group_commit* concurrent writes share a commit; without it each commits alone, so
-        that many concurrent writers get a twentieth of the throughput or less.
+        *data_dir* means the embedded PostgreSQL there, whatever database the environment names. *password* is that of
+        the URL, or a function that returns it, async or not, which is called for each new connection. Other values come
+        from the environment (see `settings`). *config* is the memory config of new sessions, *summarizer* writes the
+        summaries of sessions without their own, *embedder* makes search by meaning possible. With *group_commit*
+        concurrent writes share a commit; without it each commits alone, at a twentieth of the throughput or less.
 
         Raises:
             InvalidInput: an argument or a setting is wrong.
@@ -138,6 +140,7 @@ class MemoryLedger:
             database_url,
             namespace,
             data_dir=data_dir,
+            password=password,
             actor=actor,
             config=config,
             summarizer=summarizer,
@@ -154,6 +157,7 @@ class MemoryLedger:
         namespace: str | None = None,
         *,
         data_dir: Path | str | None = None,
+        password: Secret | None = None,
         actor: str | None = None,
         config: Mapping[str, Any] | MemoryConfig | None = None,
         summarizer: SummarizerChoice = None,
@@ -164,16 +168,13 @@ class MemoryLedger:
     ) -> MemoryLedger:
         """Open the ledger without a block, for a notebook, a server or a worker; `close` closes it.
 
-        The arguments are those of `open`.
-
-        Raises:
-            InvalidInput: an argument or a setting is wrong.
-            DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
+        The arguments and errors are those of `open`.
         """
         opening = cls.open(
             database_url,
             namespace,
             data_dir=data_dir,
+            password=password,
             actor=actor,
             config=config,
             summarizer=summarizer,
@@ -254,6 +255,7 @@ class MemoryLedger:
     get_kept_values = operation(lambda: kept_reading.get_kept_values)
     list_kept = operation(lambda: kept_reading.list_kept)
     update_config = operation(lambda: configuration.update_config)
+    get_rebuild = operation(lambda: configuration.get_rebuild)
     set_expiry = operation(lambda: lifetime.set_expiry)
     clear_session = operation(lambda: lifetime.clear_session)
     restore = operation(lambda: restore.restore)

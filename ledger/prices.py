@@ -14,7 +14,7 @@ from typing import Final, Literal
 import msgspec
 
 from ledger.errors import InvalidInput
-from ledger.events import CompactionCompleted
+from ledger.events import CompactionCompleted, RebuildAnswered
 
 _MILLION: Final = 1_000_000
 
@@ -55,17 +55,17 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: Decimal | None = Decimal(0)
 
 
-def spending(completed: Iterable[CompactionCompleted], prices: Prices) -> Spending:
-    """Return what compactions cost, including those whose summaries no longer exist. Source: R-WIF-8."""
-    compactions = list(completed)
+def spending(written: Iterable[CompactionCompleted | RebuildAnswered], prices: Prices) -> Spending:
+    """Return what summaries cost, including those that no longer exist. Source: R-WIF-8."""
+    events = list(written)
     calls = [
-        (completed.model, output.input_tokens or 0, output.output_tokens or 0)
-        for completed in compactions
-        for output in completed.outputs
+        (event.model, output.input_tokens or 0, output.output_tokens or 0)
+        for event in events
+        for output in (event.outputs if isinstance(event, CompactionCompleted) else (event.output,))
     ]
     costs = [prices.cost(*call) for call in calls]
     return Spending(
-        compactions=len(compactions),
+        compactions=sum(isinstance(event, CompactionCompleted) for event in events),
         model_calls=len(calls),
         input_tokens=sum(asked for _, asked, _ in calls),
         output_tokens=sum(answered for _, _, answered in calls),

@@ -6,12 +6,13 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 import msgspec
 
-from ledger.events import CompactionCompleted, JsonObject, KeptSet, RecordedEvent
+from ledger.events import CompactionCompleted, JsonObject, KeptSet, RebuildFailure, RecordedEvent
 from ledger.history.difference import Difference
 from ledger.messages.anthropic import anthropic_request
 from ledger.messages.chat import chat_request
 from ledger.messages.responses import responses_request
 from ledger.prices import Spending
+from ledger.session.carried import counted_by_text
 from ledger.session.state import SessionState
 from ledger.what_if.run import Answers
 from projections import rendering
@@ -20,6 +21,7 @@ from projections.config import MemoryConfig
 from projections.config_check import ConfigFinding
 from projections.entries import Entry
 from projections.formatters import FORMATTERS, Formatter
+from projections.rebuilds import RebuildStatus
 from projections.rendering import ShownMessage, ShownText
 from projections.summaries import Summary
 from projections.window import RecalledEntry, Window
@@ -65,11 +67,36 @@ class Version(int):
 
 
 class Configured(msgspec.Struct, frozen=True, kw_only=True):
-    """The memory config of a session after a change, and the version of the change."""
+    """The memory config of a session after a change, and the version of the change.
+
+    With a *rebuild_id* the config is the one that the session will have when the rebuild is completed.
+    """
 
     version: int
     config: MemoryConfig
     replayed: bool = False
+    rebuild_id: str | None = None
+
+
+class RebuildProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """A rebuild under *config*: how far it is, or how it ended.
+
+    While it runs, *until* is the version that it had come to when a model last wrote a summary for it, and *version*
+    that of the session. *summaries* counts the texts that models wrote for it. *reason* and *detail* say why it failed.
+    """
+
+    rebuild_id: str
+    status: RebuildStatus
+    config: MemoryConfig
+    requested_version: int
+    requested_at: datetime
+    touched_at: datetime
+    summaries: int
+    until: int
+    version: int
+    ended_version: int | None = None
+    reason: RebuildFailure | None = None
+    detail: str = ""
 
 
 class Guard(TypedDict, total=False):
@@ -236,6 +263,11 @@ class Context(msgspec.Struct, frozen=True):
         return self.window.tokens + self.window.knowledge_tokens
 
     @property
+    def counted_by_text(self) -> tuple[int, ...]:
+        """The versions of shown entries that an older release counted by their text alone: too low (R-TOK-8)."""
+        return tuple(entry.version for entry in self.entries if counted_by_text(entry))
+
+    @property
     def budget(self) -> Budget:
         """The tokens of the context by part, the limit, and the excess."""
         return budget_of(self.window, self.config, self.current_turn)
@@ -285,8 +317,8 @@ class Context(msgspec.Struct, frozen=True):
         return anthropic_request(self.shown_messages, attachments)
 
     def formatted(self, formatter: Formatter | None = None) -> list[JsonObject]:
-        """Return the messages that *formatter*, or else the config's formatter, makes of the context, oldest first."""
-        return (formatter or FORMATTERS[self.config.formatter]).format_messages(self._chat.items)
+        """Return the messages that *formatter*, or else ``formatted_by`` of the config, makes, oldest first."""
+        return (formatter or FORMATTERS[self.config.formatted_by]).format_messages(self._chat.items)
 
     @property
     def _newest_first(self) -> bool:

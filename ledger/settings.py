@@ -1,9 +1,14 @@
-"""Settings from the environment, read once; the variable of a field is ``MEMORY_LEDGER_`` and its name."""
+"""Settings from the environment; the variable of a field is ``MEMORY_LEDGER_`` and its name.
 
+They are read once, but for the secrets: a password or key may change while a process lives.
+"""
+
+import asyncio
+import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Final, TypeVar, get_args
+from typing import Final, TypeAlias, TypeVar, get_args
 from urllib.parse import quote
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -17,6 +22,10 @@ from projections.languages import SearchLanguage
 from projections.ranking import Ranking
 
 _KEY_CHARACTERS: Final = 32
+_NO_SEARCH_PATH: Final = (
+    "must not set search_path: the ledger's tables are always in the schema `ledger`, so two tenants would share them; "
+    "give each tenant a namespace of its own (`namespace=`, MEMORY_LEDGER_NAMESPACE), or a database"
+)
 
 
 class Settings(BaseSettings):
@@ -28,6 +37,10 @@ class Settings(BaseSettings):
     """The URL of a PostgreSQL server; without it, the embedded server is used."""
     database_password: SecretStr | None = None
     """The password of the URL, if it has none."""
+    database_timeout_s: float = Field(default=20.0, ge=0.5, le=3600)
+    """After how many seconds without an answer of the database a call fails."""
+    database_connections: int = Field(default=8, ge=1, le=100)
+    """How many connections to the database a process has at most; with fewer it works more slowly."""
     login_password: SecretStr | None = None
     """The password that ``db login`` sets."""
     data_dir: Path | None = None
@@ -87,13 +100,17 @@ class Settings(BaseSettings):
             if not url.startswith(("postgresql://", "postgres://")):
                 raise fault
             try:
-                conninfo.conninfo_to_dict(url)
+                options = f"{conninfo.conninfo_to_dict(url).get('options')} {os.environ.get('PGOPTIONS')}"
             except Error:
                 raise fault from None  # the driver's message would repeat the URL
+            if "search_path" in options.lower():
+                raise PydanticCustomError("search_path", _NO_SEARCH_PATH)
         return url
 
 
 S = TypeVar("S", bound=BaseSettings)
+#: A secret, or a function that returns the one that is valid now, such as a token of 15 minutes.
+Secret: TypeAlias = str | Callable[[], str | Awaitable[str]]
 #: The end of a variable that names a file with the value, so that a secret need not be in the environment.
 FILE: Final = "_FILE"
 
@@ -121,11 +138,60 @@ def load_settings(**overrides: object) -> Settings:
 
 def _with_password(url: str, password: str) -> str:
     """Return *url* with *password*, unless it has one of its own."""
-    from psycopg import conninfo  # noqa: PLC0415 - a ledger in memory needs no driver
-
-    if "password" in conninfo.conninfo_to_dict(url):
+    if has_password(url):
         return url
     return f"{url}{'&' if '?' in url else '?'}password={quote(password, safe='')}"
+
+
+async def value_now(secret: Secret) -> str:
+    """Return what *secret* is now; a function that is not asynchronous may block, so it is called in a thread."""
+    if isinstance(secret, str):
+        return secret
+    value = await asyncio.to_thread(secret)
+    return await value if inspect.isawaitable(value) else value
+
+
+def login_now(settings: Settings) -> Callable[[], dict[str, str]] | None:
+    """Return a function that reads the login of the database again; None if neither environment nor file has it.
+
+    Its values are ``user`` and ``password``. A URL that meanwhile names another database is passed over.
+
+    Raises:
+        InvalidInput: (the function) a variable or file is wrong now.
+    """
+    opened = settings.database_url
+    if opened is None:
+        return None
+    newest = load_settings()
+    if newest.database_url == opened:
+        return lambda: _login_in(opened, load_settings().database_url)
+    password = settings.database_password
+    if password is None or _parts(opened).get("password") != password.get_secret_value():
+        return None
+
+    def read() -> dict[str, str]:
+        found = load_settings().database_password
+        return {} if found is None else {"password": found.get_secret_value()}
+
+    return read
+
+
+def has_password(url: str) -> bool:
+    """Return whether *url* has a password of its own."""
+    return "password" in _parts(url)
+
+
+def _login_in(opened: str, now: str | None) -> dict[str, str]:
+    parts, others = _parts(now or ""), _parts(opened)
+    if any(parts.get(name) != others.get(name) for name in ("host", "hostaddr", "port", "dbname", "service")):
+        return {}
+    return {name: parts[name] for name in ("user", "password") if name in parts}
+
+
+def _parts(url: str) -> dict[str, str]:
+    from psycopg import conninfo  # noqa: PLC0415 - a ledger in memory needs no driver
+
+    return {name: str(value) for name, value in conninfo.conninfo_to_dict(url).items()}
 
 
 def load(kind: type[S], overrides: Mapping[str, object], *, otherwise: str = "") -> S:

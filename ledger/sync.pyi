@@ -43,6 +43,7 @@ from ledger.results import (
     Notification,
     PatchedData,
     Point,
+    RebuildProgress,
     Rendering,
     SessionWrite,
     Version,
@@ -53,6 +54,7 @@ from ledger.search.finder import SearchResult
 from ledger.session.drafts import EntryDraft
 from ledger.session.kept_drafts import KeptDraft
 from ledger.session.state import SessionState
+from ledger.settings import Secret
 from ledger.stored_projections.registry import BuildStatus, RebuiltProjection, StoredProjectionInfo
 from ledger.summarizers import SummarizerChoice
 from ledger.transfer.importing import Imported, Lines
@@ -118,6 +120,7 @@ class SyncMemoryLedger:
         namespace: str | None = None,
         *,
         data_dir: Path | str | None = None,
+        password: Secret | None = None,
         actor: str | None = None,
         config: Mapping[str, Any] | MemoryConfig | None = None,
         summarizer: SummarizerChoice = None,
@@ -134,6 +137,7 @@ class SyncMemoryLedger:
         namespace: str | None = None,
         *,
         data_dir: Path | str | None = None,
+        password: Secret | None = None,
         actor: str | None = None,
         config: Mapping[str, Any] | MemoryConfig | None = None,
         summarizer: SummarizerChoice = None,
@@ -348,9 +352,12 @@ class SyncMemoryLedger:
         *,
         replace: bool = False,
         existing: bool = False,
+        rebuild: bool = False,
         **guard: Unpack[Guard],
     ) -> Configured:
         """Merge *config* into the session's memory config, or *replace* all of it, from the next batch on."""
+    def get_rebuild(self, session_id: str, *, user_id: str | None = None) -> RebuildProgress | None:
+        """Return the newest rebuild in this life of the session: how far it is, or how it ended; None without one."""
     def set_expiry(self, session_id: str, ttl_seconds: int | None, **guard: Unpack[Guard]) -> Version:
         """Let the session expire *ttl_seconds* after its last write, or never if None; return its version."""
     def clear_session(self, session_id: str, *, end: bool = False, **guard: Unpack[Guard]) -> Version:
@@ -429,7 +436,7 @@ class SyncMemoryLedger:
         user_id: str | None = None,
     ) -> LogPage:
         """Return the session's events after a version, oldest first, with their hashes."""
-    def get_feed(self, *, after: int = 0, limit: int = 100) -> list[LoggedEvent]:
+    def get_feed(self, *, after: int = 0, after_hash: str | None = None, limit: int = 100) -> list[LoggedEvent]:
         """Return the events of the whole namespace after position *after*, in position order, without gaps."""
     def what_if(
         self,

@@ -9,23 +9,25 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha1, sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import platformdirs
 import tiktoken
 
 from ledger.canonical import canonical_json
+from ledger.errors import InvalidInput
 from ledger.events import EntryAdded
 from ledger.ports import Count, Countable, Tokenizer
-from ledger.session.carried import carried_by
+from ledger.session.carried import BY_REQUEST, carried_by
 from ledger.session.drafts import EntryDraft
+from ledger.strict_json import check_value
 
 _VOCABULARIES: Final = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
@@ -36,8 +38,6 @@ _CACHE_VARIABLE: Final = "TIKTOKEN_CACHE_DIR"
 #: On a longer run of spaces, the regular expression of tiktoken overflows the stack and panics.
 _RUN_OF_SPACES: Final = 500_000
 _SPACES: Final = re.compile(r"[^\S\r\n]+")
-#: How the name of a tokenizer ends in an entry whose count has more than its text.
-BY_REQUEST: Final = "+request"
 _loading = threading.Lock()
 
 
@@ -129,6 +129,21 @@ def entry_event(draft: EntryDraft, *, write_id: str, entry_id: str, tokenizer: s
     return draft.to_event(
         write_id=write_id, entry_id=entry_id, tokens=count.tokens, tokenizer=count.tokenizer, fallback=count.fallback
     )
+
+
+def tool_tokens(tools: Sequence[Any], tokenizer: str = "o200k_base") -> int:
+    """Return the tokens of *tools*, the schemas that each request names, for ``reserve_tokens`` of a config.
+
+    A tool is JSON, or an object of a client with ``model_dump``. What a provider adds by itself is not in it.
+
+    Raises:
+        InvalidInput: a tool is neither, or the tokenizer is unknown.
+    """
+    if tokenizer not in TOKENIZERS:
+        raise InvalidInput("bad_value", f"must be one of {', '.join(TOKENIZERS)}", field="tokenizer")
+    plain = [tool.model_dump(mode="json", exclude_none=True) if hasattr(tool, "model_dump") else tool for tool in tools]
+    check_value(plain, field="tools")
+    return sum(TOKENIZERS[tokenizer].count_text(canonical_json(tool).decode()).tokens for tool in plain)
 
 
 def _whole(item: Countable, own: Count, count_text: Callable[[str], Count]) -> Count:

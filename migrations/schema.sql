@@ -1055,7 +1055,15 @@ BEGIN
                 SELECT e.vector
                 FROM search_entries e
                 WHERE e.namespace_id = p_namespace_id AND e.projection_version = p_projection_version
-                    AND e.shown AND e.vector @@ v_all AND e.kind = ANY (p_kinds) AND e.stream_id = ANY (v_streams)
+                    AND e.shown AND e.vector @@ v_all AND e.kind = ANY (p_kinds)
+                    AND CASE
+                        WHEN e.stream_id = p_stream_id THEN e.removed_in IS NULL
+                        ELSE e.stream_id = ANY (v_streams) AND e.kind <> 'knowledge' AND EXISTS (
+                            SELECT FROM unnest(v_forks) AS f
+                            WHERE f.ancestor_id = e.stream_id AND e.added_in <= f.until
+                                AND coalesce(e.removed_in > f.until, true) AND NOT f.removed @> e.version::bigint
+                        )
+                    END
                 LIMIT c_counted + 1
             ) AS t
             CROSS JOIN unnest(v_lexemes) WITH ORDINALITY AS w (lexeme, place)
@@ -1071,8 +1079,7 @@ BEGIN
             FROM (
                 SELECT
                     o.stream_id AS showing_id, o.user_id, o.session_id, e.stream_id, e.added_in, e.version, e.kind,
-                    e.piece, e."position", e.first_character, e.characters, e.words, e.said_on, e.vector, o.until,
-                    o.erased, o.removed
+                    e.piece, e."position", e.first_character, e.characters, e.words, e.said_on, e.vector
                 FROM search_entries e
                 LEFT JOIN unnest(v_forks) AS i ON i.ancestor_id = e.stream_id
                 CROSS JOIN LATERAL (
@@ -1081,13 +1088,11 @@ BEGIN
                         AND (p_user_id IS NULL OR e.user_id = p_user_id) AS has_it
                 ) AS own
                 CROSS JOIN LATERAL (
-                    SELECT
-                        e.stream_id, e.user_id, e.session_id, c_now AS until, '{}'::int8multirange AS erased,
-                        '{}'::int8multirange AS removed
+                    SELECT e.stream_id, e.user_id, e.session_id
                     WHERE own.has_it
                     UNION ALL
                     (
-                        SELECT f.stream_id, f.user_id, f.session_id, f.until::bigint, f.erased, f.removed
+                        SELECT f.stream_id, f.user_id, f.session_id
                         FROM (
                             SELECT i.stream_id, i.user_id, i.session_id, i.until, i.erased, i.removed, i."position"
                             WHERE p_stream_id IS NOT NULL
@@ -1144,26 +1149,56 @@ BEGIN
                         c_before[(row_number() OVER (ORDER BY p.version DESC))::integer] AS share
                     FROM (
                         SELECT e.version, e.words, e.vector
-                        FROM search_entries e
-                        WHERE e.namespace_id = p_namespace_id AND e.projection_version = p_projection_version
-                            AND e.stream_id = b.stream_id AND e.version < b.version AND e.kind = 'entry'
-                            AND e.piece = 0 AND e.added_in <= b.until AND coalesce(e.removed_in > b.until, true)
-                            AND NOT b.removed @> e.version::bigint
-                            AND (p_include_erased
-                                OR (coalesce(e.erased_in > b.until, true) AND NOT b.erased @> e.version::bigint))
+                        FROM (
+                            SELECT
+                                b.showing_id AS source_id, c_now AS until, '{}'::int8multirange AS erased,
+                                '{}'::int8multirange AS removed
+                            UNION ALL
+                            SELECT f.ancestor_id, f.until::bigint, f.erased, f.removed
+                            FROM search_forks f
+                            WHERE v_inherits AND f.namespace_id = p_namespace_id
+                                AND f.projection_version = p_projection_version AND f.stream_id = b.showing_id
+                        ) AS o
+                        CROSS JOIN LATERAL (
+                            SELECT e.version, e.words, e.vector
+                            FROM search_entries e
+                            WHERE e.namespace_id = p_namespace_id AND e.projection_version = p_projection_version
+                                AND e.stream_id = o.source_id AND e.version < b.version AND e.kind = 'entry'
+                                AND e.piece = 0 AND e.added_in <= o.until AND coalesce(e.removed_in > o.until, true)
+                                AND NOT o.removed @> e.version::bigint
+                                AND (p_include_erased
+                                    OR (coalesce(e.erased_in > o.until, true) AND NOT o.erased @> e.version::bigint))
+                            ORDER BY e.version DESC
+                            LIMIT 3
+                        ) AS e
                         ORDER BY e.version DESC
                         LIMIT 3
                     ) AS p
                     UNION ALL
                     (
                         SELECT e.words, e.vector, c_after
-                        FROM search_entries e
-                        WHERE e.namespace_id = p_namespace_id AND e.projection_version = p_projection_version
-                            AND e.stream_id = b.stream_id AND e.version > b.version AND e.kind = 'entry'
-                            AND e.piece = 0 AND e.added_in <= b.until AND coalesce(e.removed_in > b.until, true)
-                            AND NOT b.removed @> e.version::bigint
-                            AND (p_include_erased
-                                OR (coalesce(e.erased_in > b.until, true) AND NOT b.erased @> e.version::bigint))
+                        FROM (
+                            SELECT
+                                b.showing_id AS source_id, c_now AS until, '{}'::int8multirange AS erased,
+                                '{}'::int8multirange AS removed
+                            UNION ALL
+                            SELECT f.ancestor_id, f.until::bigint, f.erased, f.removed
+                            FROM search_forks f
+                            WHERE v_inherits AND f.namespace_id = p_namespace_id
+                                AND f.projection_version = p_projection_version AND f.stream_id = b.showing_id
+                        ) AS o
+                        CROSS JOIN LATERAL (
+                            SELECT e.version, e.words, e.vector
+                            FROM search_entries e
+                            WHERE e.namespace_id = p_namespace_id AND e.projection_version = p_projection_version
+                                AND e.stream_id = o.source_id AND e.version > b.version AND e.kind = 'entry'
+                                AND e.piece = 0 AND e.added_in <= o.until AND coalesce(e.removed_in > o.until, true)
+                                AND NOT o.removed @> e.version::bigint
+                                AND (p_include_erased
+                                    OR (coalesce(e.erased_in > o.until, true) AND NOT o.erased @> e.version::bigint))
+                            ORDER BY e.version
+                            LIMIT 1
+                        ) AS e
                         ORDER BY e.version
                         LIMIT 1
                     )

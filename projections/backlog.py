@@ -1,4 +1,4 @@
-"""The background work that a session still needs: messages to extract and to index, memories to promote.
+"""The background work that a session still needs: messages to extract and to index, memories to promote, compactions.
 
 Unlike the state it includes what has left the window: a summarised message is still extracted, and a removed memory
 is still promoted (http W-48 … W-50).
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ledger.errors import UnknownEvent
 from ledger.events import (
+    ConfigChanged,
     EntriesExtracted,
     EntriesIndexed,
     EntryAdded,
@@ -51,6 +52,10 @@ class Backlog(msgspec.Struct, frozen=True, omit_defaults=True):
     spoken_us: int = 0
     #: When the newest memory was recorded, in microseconds.
     noted_us: int = 0
+    #: The write of the newest batch of entries, if compactions are evaluated after it (R-CMP-8); otherwise empty.
+    batch: str = ""
+    #: The version up to which events are copies from an export file.
+    copied_until: int = 0
 
     def is_still(self, read: "Backlog", covered: Ranges) -> bool:
         """Tell whether the messages *covered* are as they were *read*, and still to be extracted."""
@@ -76,13 +81,15 @@ def evolve(state: Backlog, event: RecordedEvent) -> Backlog:
     Raises:
         UnknownEvent: a newer release wrote it; a fold without it would be wrong.
     """
-    return replace(_changed(state, event), version=event.version)
+    changed = _changed(state, event)
+    return replace(changed, version=event.version, batch=_batch(changed, event))
 
 
 def _changed(state: Backlog, event: RecordedEvent) -> Backlog:
     match event.payload:
-        case SessionOpened():
-            return Backlog(life=event.version, cleared_version=event.version)
+        case SessionOpened(imported_from=origin):
+            copied_until = (origin.version or 0) if origin else 0
+            return Backlog(life=event.version, cleared_version=event.version, copied_until=copied_until)
         case SessionCleared(ended=True):
             return Backlog(cleared_version=event.version)
         case SessionCleared():
@@ -105,6 +112,18 @@ def _changed(state: Backlog, event: RecordedEvent) -> Backlog:
             raise UnknownEvent(type_, schema_version, version=event.version)
         case _:
             return state
+
+
+def _batch(state: Backlog, event: RecordedEvent) -> str:
+    match event.payload:
+        case EntryAdded(write_id=write_id, past=past):
+            return "" if past or event.version <= state.copied_until else write_id
+        case SessionOpened() | SessionCleared():
+            return ""
+        case ConfigChanged(write_id=write_id) if write_id != state.batch:  # it acts from the next batch on
+            return ""
+        case _:
+            return state.batch
 
 
 def _with_message(state: Backlog, event: RecordedEvent, payload: EntryAdded) -> Backlog:
@@ -166,4 +185,4 @@ def _within(covered: Ranges, left: Ranges) -> bool:
 
 
 #: The backlog as a projection: snapshots have this name and version.
-BACKLOG: Projection[Backlog] = Projection("backlog", 1, Backlog(), evolve)
+BACKLOG: Projection[Backlog] = Projection("backlog", 2, Backlog(), evolve)

@@ -1,7 +1,7 @@
 """The budget of a window: how many tokens each part of it takes, and how many more than the limit. Source: R-WIN-4."""
 
 from collections.abc import Container
-from typing import Any, Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -13,17 +13,11 @@ from projections.window import Window
 #: The part of a budget that a shown entry counts for.
 EntryPart: TypeAlias = Literal["system", "pinned", "current_turn", "history", "recalled"]
 
-_TOKEN_FIELDS: Final = (
-    "max_tokens",
-    "memory_max_tokens",
-    "context_window",
-    "interaction_threshold_tokens",
-    "input_tokens_threshold",
-)
-
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens of a window by part; each shown item is in exactly one. *limit* is None if the config has none.
+    """Tokens of a window by part; each shown item is in exactly one.
+
+    *limit* is that of the config, less what it reserves; None if it has none.
 
     *system* are system instructions and messages, *pinned* other entries of a kind that the config preserves,
     *current_turn* the entries of an unfinished interaction, *recalled* what a search brought back, *history* the rest.
@@ -78,14 +72,13 @@ def limit_path(config: MemoryConfig) -> str | None:
 
     Of a limit that follows from several fields, it is the one in tokens.
     """
-    parts: list[tuple[str, Any]] = [("window", config.window)]
-    parts += [(f"compactions[{at}]", each) for at, each in enumerate(config.compactions)]
-    parts += [("limit", config.limit)] if config.limit is not None else []
-    for path, part in parts:
+    for path, given in config.parts:
+        part = config.effective(given)
         if config.token_limit is not None and part.token_limit == config.token_limit:
-            given = {name: getattr(part, name, None) for name in _TOKEN_FIELDS}
-            fields = sorted((name for name in given if given[name]), key=lambda name: given[name] != part.token_limit)
-            return f"{path}.{fields[0]}" if fields else path
+            values = {name: value for name in part.budgets if (value := getattr(part, name))}
+            fields = sorted(values, key=lambda name: values[name] != part.token_limit)
+            less = " less reserve_tokens" if config.reserve_tokens else ""
+            return (f"{path}.{fields[0]}" if fields else path) + less
     return None
 
 

@@ -18,6 +18,7 @@ from ledger.events import (
     EntryEdited,
     EntryRemoved,
     Ranges,
+    RebuildCompleted,
     RecordedEvent,
     SessionCleared,
 )
@@ -136,6 +137,9 @@ def evolve(state: Compactions, event: RecordedEvent) -> Compactions:
         case ContextSet():
             # the summary that it continues has changed, or there is one now (R-004-9)
             return _spoil(state, lambda flight: None if flight.request.effect == "overlay" else "changed")
+        case RebuildCompleted():
+            # what it would have replaced is no longer as it was planned
+            return _spoil(replace(state, failures=(), watermarks=()), lambda _: "changed")
         case CompactionContinued(continuation=counted):
             failures = (
                 Failures(

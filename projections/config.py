@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Literal, TypeVar, cast
 
 import msgspec
-from pydantic import BaseModel, SerializeAsAny, ValidationError
+from pydantic import BaseModel, Field, SerializeAsAny, ValidationError
 
 from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput, UnknownConfig
@@ -22,6 +22,7 @@ from projections.strategies.base import CompactionConfig, Config, FieldError, Su
 from projections.strategies.preserving import TriggerLimit
 
 M = TypeVar("M", bound=BaseModel)
+P = TypeVar("P", bound=Config)
 
 TokenizerName = Literal["o200k_base", "approximate", "agentary", "cl100k_role"]
 Profile = Literal[
@@ -44,17 +45,28 @@ class MemoryConfig(Config):
     tokenizer: TokenizerName = "o200k_base"
     summarizer: SummarizerConfig = SummarizerConfig()
     profile: Profile | None = None
-    formatter: str = "default"
+    #: The formatter of `Context.formatted`, and of nothing else; configs of seed 002 call it ``formatter``.
+    formatted_by: str = "default"
+    #: What each request carries beside the window, such as the schemas of tools; all limits in tokens are lower by it.
+    reserve_tokens: int = Field(default=0, ge=0)
     #: Used if no strategy has a limit of its own: stats only report that it is near (R-002-7).
     limit: TriggerLimit | None = None
 
     @property
     def token_limit(self) -> int | None:
         """The smallest number of tokens that a strategy of the config allows; None if none counts tokens."""
-        limits = [self.window.token_limit, *(compaction.token_limit for compaction in self.compactions)]
-        if self.limit is not None:
-            limits.append(self.limit.token_limit)
+        limits = [self.effective(part).token_limit for _, part in self.parts]
         return min((limit for limit in limits if limit is not None), default=None)
+
+    @property
+    def parts(self) -> "list[tuple[str, WindowConfig | CompactionConfig | TriggerLimit]]":
+        """Each part that may limit tokens, with its path, such as ``compactions[0]``."""
+        compactions = [(f"compactions[{at}]", each) for at, each in enumerate(self.compactions)]
+        return [("window", self.window), *compactions, *([("limit", self.limit)] if self.limit is not None else [])]
+
+    def effective(self, part: P) -> P:
+        """Return *part*, a strategy's config or the limit, as it is applied: less what is reserved (R-CFG-11)."""
+        return part.less(self.reserve_tokens) if self.reserve_tokens else part
 
     @property
     def preserved(self) -> frozenset[str]:
@@ -174,8 +186,13 @@ def _check_together(config: MemoryConfig) -> None:
         if key in keys[:at]:
             message = "another compaction has this key; choose a different one"
             raise InvalidInput("bad_config", message, field=f"compactions[{at}].key")
-    if config.formatter not in FORMATTERS:
-        raise InvalidInput("bad_config", f"must be one of {', '.join(sorted(FORMATTERS))}", field="formatter")
+    if config.formatted_by not in FORMATTERS:
+        raise InvalidInput("bad_config", f"must be one of {', '.join(sorted(FORMATTERS))}", field="formatted_by")
+    for path, part in config.parts:
+        given = part.token_limit
+        if given is not None and 0 < given <= config.reserve_tokens:
+            message = f"must be less than the limit of `{path}`, {given:,} tokens"
+            raise InvalidInput("bad_config", message, field="reserve_tokens")
     if config.window.type != "rolling":
         return
     window = cast(Any, config.window)

@@ -200,7 +200,7 @@ def _preserved(config: MemoryConfig, trial: Trial) -> Iterator[ConfigFinding]:
         advice = "preserve fewer kinds, or raise the limit" if config.preserved else "shorten them, or raise the limit"
         yield ConfigFinding(
             code="preserved_over_limit",
-            field="window" if config.window.token_limit == limit else "compactions",
+            field="window" if config.effective(config.window).token_limit == limit else "compactions",
             message=f"entries that always stay ({names}) have {tokens:,} tokens, and the limit is {limit:,}: nothing "
             f"else fits; {advice}",
         )

@@ -17,7 +17,8 @@ from projections.strategies import COMPACTIONS, WINDOWS
 _CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _TWICE = "is given in two spellings; give it once"
 _CANONICAL = {"window", "compactions"}
-_COMMON = {"tokenizer", "summarizer", "formatter", "profile", "limit"}
+_COMMON = {"tokenizer", "summarizer", "formatted_by", "profile", "limit", "reserve_tokens"}
+_FIELD_ALIASES = {"preserve_message_types": "preserve", "formatter": "formatted_by"}
 _TYPE_ALIASES = ("memory_strategy_id", "long_term_memory_id", "name")
 _MEMORY_MANAGER = {
     "max_entries",
@@ -80,7 +81,7 @@ def merge(current: JsonObject, changes: Mapping[str, Any] | Sequence[Any]) -> Js
     plain = _checked(changes)
     _refuse_alone(plain)
     if plain.get("profile") is not None:
-        general = {name: current[name] for name in ("tokenizer", "summarizer", "formatter") if name not in plain}
+        general = {name: current[name] for name in _COMMON - {"profile", "limit"} if name not in plain}
         return {**_without_nulls(general), **canonical(changes)}
     merged = dict(current)
     for name in list(plain):
@@ -272,7 +273,7 @@ def _normalise(raw: Mapping[str, Any], path: str) -> JsonObject:
 
 def _snake(name: str) -> str:
     snake = _CAMEL.sub(lambda match: "_" + match.group(1).lower(), name)
-    return "preserve" if snake == "preserve_message_types" else snake
+    return _FIELD_ALIASES.get(snake, snake)
 
 
 def _normalise_value(value: Any, path: str) -> Any:

@@ -13,11 +13,17 @@ from ledger.events import (
     Kind,
     KnownToWriter,
     RecordedEvent,
+    ReturnedEntry,
     ToolStatus,
     to_datetime,
 )
 
 E = TypeVar("E", bound="Entry")
+
+#: Keys in the data of an entry of what the model thought before it, as the providers call it.
+THINKING, REASONING, REASONING_CONTENT = "thinking", "reasoning", "reasoning_content"
+#: Key in the metadata of an entry that no search finds, such as thinking.
+HIDDEN = "hidden"
 
 _ERROR: Final = re.compile(r"\s*(error|exception|traceback)\b", re.IGNORECASE)
 
@@ -72,6 +78,17 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         return self.kind == "message" and self.role == "user"
 
     @property
+    def answers(self) -> bool:
+        """Whether the assistant made it: what it says, or a call of a tool."""
+        return self.kind == "tool_call" or (self.kind == "message" and self.role == "assistant")
+
+    @property
+    def thinks(self) -> bool:
+        """Whether it is what the model thought, or has that beside it."""
+        beside = isinstance(self.data, dict) and any(map(self.data.get, (THINKING, REASONING, REASONING_CONTENT)))
+        return beside or (self.metadata or {}).get(HIDDEN) is True
+
+    @property
     def outcome(self) -> ToolStatus | None:
         """The outcome of a tool result: its status or, without one, judged by its first word."""
         if self.kind != "tool_result":
@@ -108,6 +125,11 @@ def added(event: RecordedEvent, payload: EntryAdded) -> Entry:
         None,
         payload.listed,
     )
+
+
+def returned(entry: ReturnedEntry) -> Entry:
+    """Return the entry that came back."""
+    return Entry(**{name: getattr(entry, name) for name in Entry.__struct_fields__})
 
 
 def edited(entry: E, event: RecordedEvent, payload: EntryEdited) -> E:

@@ -1,8 +1,9 @@
 """The history of a session as columns: which entries came and left, which summaries stood for them. A linear fold.
 
 A page of the fold needs nothing of what came before it, so a reader asks for the newest events only, and applies pages
-in order. An entry is active from its version until the first row of `left` that names it. Its fate is ``cleared`` from
-the first clear after it, and before that the cause of the last row that names it.
+in order. An entry is active from its version until the first row of `left` that names it, and again from each row of
+`returned` until the next of `left`. Its fate is ``cleared`` from the first clear after it, and before that the cause of
+the last row that names it.
 """
 
 from typing import Literal, TypeAlias
@@ -16,12 +17,15 @@ from ledger.events import (
     ConfigChanged,
     ContextRendered,
     ContextSet,
+    EntriesReturned,
     EntryAdded,
     EntryEdited,
     EntryRemoved,
     JsonObject,
     OpaqueEvent,
     Ranges,
+    RebuildCompleted,
+    RebuildFailed,
     RecordedEvent,
     SessionCleared,
     SessionOpened,
@@ -32,8 +36,10 @@ from projections.summaries import Summary, summary_context, summary_of
 from projections.timeline import describe
 
 LeftCause: TypeAlias = Literal["covered", "erased", "removed", "cleared"]
-EndCause: TypeAlias = Literal["folded", "withdrawn", "evicted", "cleared"]
-MarkType: TypeAlias = Literal["opened", "fork", "config", "clear", "context", "compaction_failed", "restored"]
+EndCause: TypeAlias = Literal["folded", "withdrawn", "retired", "evicted", "cleared"]
+MarkType: TypeAlias = Literal[
+    "opened", "fork", "config", "clear", "context", "compaction_failed", "restored", "rebuilt", "rebuild_failed"
+]
 
 _TEXT = 200  # characters of a mark
 
@@ -61,6 +67,13 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
     cause: LeftCause
     key: str | None = None
     summary_id: str | None = None
+
+
+class Returned(msgspec.Struct, frozen=True, kw_only=True):
+    """Entries that are in the window again from *version* on."""
+
+    version: int
+    versions: Ranges
 
 
 class Overlay(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,6 +150,7 @@ class Timeline(msgspec.Struct, kw_only=True):
     roles: list[str] = []
     entries: EntryColumns = msgspec.field(default_factory=EntryColumns)
     left: list[Left] = []
+    returned: list[Returned] = []
     covers: list[Overlay] = []
     edited: list[EditedEntry] = []
     summaries: list[CreatedSummary] = []
@@ -173,6 +187,10 @@ class TimelinePage:
                 self._compaction(event, payload)
             case ContextSet():
                 self._context_set(event, payload)
+            case RebuildCompleted(retired=retired):
+                page.ended += (EndedSummary(version=version, summary_id=name, cause="retired") for name in retired)
+            case EntriesReturned(versions=back):
+                page.returned.append(Returned(version=version, versions=back))
             case SessionCleared():
                 page.left.append(Left(version=version, versions=((1, version),), cause="cleared"))
                 page.ended.append(EndedSummary(version=version, summary_id=None, cause="cleared"))
@@ -226,6 +244,10 @@ def _marks(event: RecordedEvent) -> list[Mark]:
             return [_mark(event, "fork" if parent else "opened", raw)]
         case ConfigChanged(config=raw):
             return [_mark(event, "config", raw)]
+        case RebuildCompleted(config=raw):
+            return [_mark(event, "rebuilt", raw)]
+        case RebuildFailed():
+            return [_mark(event, "rebuild_failed")]
         case ContextRendered(tokens=tokens, rendered_version=rendered, strategy=strategy):
             mark = _mark(event, "context")
             return [msgspec.structs.replace(mark, tokens=tokens, rendered_version=rendered, strategy=strategy)]

@@ -46,6 +46,9 @@ class PageFacts(msgspec.Struct, frozen=True, array_like=True):
     has_results: bool
     #: Whether every call has its result in the page, and every result its call.
     whole: bool
+    #: Whether its oldest entry is the assistant's, and its newest: an answer may begin before it, and go on after it.
+    begins_in_answer: bool
+    ends_in_answer: bool
     #: The newest by time, as `Entry.time_and_place`.
     latest: tuple[datetime, int]
 
@@ -179,6 +182,8 @@ def joined_facts(parts: list[PageFacts]) -> list[PageFacts]:
             next((part.first_call for part in parts if part.first_call), 0),
             any(part.has_results for part in parts),
             all(part.whole for part in parts),
+            parts[0].begins_in_answer,
+            parts[-1].ends_in_answer,
             max(part.latest for part in parts),
         )
     ]
@@ -202,6 +207,8 @@ def facts_of(entries: Sequence[Entry]) -> PageFacts:
         next((entry.version for entry in entries if entry.kind == "tool_call"), 0),
         results > 0,
         calls == results and (not results or not orphans((), entries)),
+        entries[0].answers,
+        entries[-1].answers,
         max(entry.time_and_place for entry in entries),
     )
 

@@ -10,11 +10,13 @@ from ledger.errors import UnknownEvent
 from ledger.events import (
     CompactionCompleted,
     ContextSet,
+    EntriesReturned,
     EntryAdded,
     EntryEdited,
     EntryRemoved,
     OpaqueEvent,
     Ranges,
+    RebuildCompleted,
     RecordedEvent,
     SessionCleared,
 )
@@ -71,6 +73,13 @@ def evolve(state: History, event: RecordedEvent) -> History:
             return _change(state, payload.entry_version, lambda past: edited(past, event, payload))
         case EntryRemoved(entry_version=version):
             return _change(state, version, lambda past: replace(past, status="removed"))
+        case RebuildCompleted():
+            again = (past if past.status == "cleared" else replace(past, summary_ids=()) for past in state.entries)
+            return replace(state, entries=PersistentList(again))
+        case EntriesReturned(entries=back):
+            for entry in back:
+                state = _change(state, entry.version, lambda past: replace(past, status="active"))
+            return state
         case SessionCleared():
             cleared = (replace(past, status="cleared") for past in state.entries)
             return replace(state, entries=PersistentList(cleared), cleared_version=event.version)
@@ -111,4 +120,4 @@ def _version(past: PastEntry) -> int:
     return past.version
 
 
-HISTORY: Projection[History] = Projection("history", 1, History(), evolve)
+HISTORY: Projection[History] = Projection("history", 2, History(), evolve)

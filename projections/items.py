@@ -1,9 +1,9 @@
 """The numbering of a conversation in items, as the rolling memory counts them. Source: R-001-1.
 
 With unit ``interaction`` an item is a closed interaction; with unit ``entry`` it is a message with the tool and
-context entries before it. Items are numbered from 1 after the last clear, whatever leaves the window. The fold costs
-the same at any length: it stores only the version at which each item starts, and the few *strays*: entries that
-belong to another item than the one around them.
+context entries before it, and an answer that calls tools is one of these. Items are numbered from 1 after the last
+clear, whatever leaves the window. The fold costs the same at any length: it stores only the version at which each item
+starts, and the few *strays*: entries that belong to another item than the one around them.
 """
 
 import sys
@@ -18,7 +18,7 @@ from ledger.events import CountedItems, Numbered, Ranges
 from projections import ranges
 from projections.entries import Entry
 from projections.packed_versions import Versions
-from projections.tool_pairs import Call, group_units
+from projections.tool_pairs import AnswerRun, Call, answer_after, group_units
 from projections.window import ActiveEntries
 
 ItemUnit: TypeAlias = Literal["interaction", "entry"]
@@ -77,6 +77,10 @@ class Numbering(msgspec.Struct, frozen=True):
         """Return the numbering with a new item that starts at *version*."""
         return Numbering(self.starts.append(version), self.dropped, self.strays)
 
+    def without_last(self, count: int) -> "Numbering":
+        """Return the numbering whose newest *count* items are part of the one before them."""
+        return replace(self, starts=self.starts.without_last(count)) if 0 < count < len(self.starts) else self
+
     def stray(self, version: int, home: int) -> "Numbering":
         """Return the numbering with the entry *version* as part of the item around *home*."""
         return replace(self, strays=(*self.strays, (version, dict(self.strays).get(home, home))))
@@ -102,6 +106,8 @@ class Items(msgspec.Struct, frozen=True):
     closed: bool = False
     #: … or was closed at the end of an earlier batch: once counted, an interaction stays counted.
     counted: bool = False
+    #: What the newest entry is part of, if it is the assistant's.
+    answer: AnswerRun | None = None
 
     def count(self, unit: ItemUnit) -> int:
         """Return n, the number of items of *unit* so far."""
@@ -143,8 +149,9 @@ def _numbering(counted: Numbered) -> Numbering:
 
 def add_entry(items: Items, entry: Entry, window: ActiveEntries) -> Items:
     """Return *items* with *entry*, the newest of *window*."""
+    answer = answer_after(items.answer, entry)
     if entry.pinned:
-        return items
+        return replace(items, answer=answer)
     waiting, answered = items.waiting, None
     if entry.kind == "tool_call":
         waiting = (*waiting, Call(entry.version, entry.tool_call_id, entry.tool_name))
@@ -157,8 +164,12 @@ def add_entry(items: Items, entry: Entry, window: ActiveEntries) -> Items:
         if entry.starts_interaction or not interactions.starts:
             interactions, counted = interactions.start(entry.version), False
         closed = entry.ends_turn and all(call.abandoned for call in waiting)
-    messages = _add_message(items.messages, entry, window, waiting, answered)
-    return Items(interactions, messages, waiting, closed, counted)
+    messages = items.messages
+    if items.answer is not None and items.answer.goes_on_with(entry):
+        messages = messages.without_last(items.answer.spoken)
+    completes = entry.kind in _FORMS_ITEM and (answer is None or not answer.calls)
+    messages = _add_message(messages, entry, window, waiting, answered, completes=completes)
+    return Items(interactions, messages, waiting, closed, counted, answer)
 
 
 def forget(items: Items, *, removed: Ranges, before: int) -> Items:
@@ -183,11 +194,17 @@ def _answer(waiting: tuple[Call, ...], entry: Entry) -> tuple[tuple[Call, ...], 
 
 
 def _add_message(
-    messages: Numbering, entry: Entry, window: ActiveEntries, waiting: tuple[Call, ...], answered: Call | None
+    messages: Numbering,
+    entry: Entry,
+    window: ActiveEntries,
+    waiting: tuple[Call, ...],
+    answered: Call | None,
+    *,
+    completes: bool,
 ) -> Numbering:
     if not messages.starts:
         messages = messages.start(entry.version)
-    if entry.kind not in _FORMS_ITEM:
+    if not completes:
         placed = answered is not None and answered.version < messages.starts.last
         if answered is not None and placed and (answered.version, _PENDING) not in messages.strays:
             return messages.stray(entry.version, answered.version)

@@ -27,6 +27,7 @@ from ledger.events import (
     DataChanged,
     EntriesExtracted,
     EntriesIndexed,
+    EntriesReturned,
     EntryAdded,
     EntryEdited,
     EntryRemoved,
@@ -39,6 +40,10 @@ from ledger.events import (
     MemoryRemoved,
     OpaqueEvent,
     Ranges,
+    RebuildAnswered,
+    RebuildCompleted,
+    RebuildFailed,
+    RebuildRequested,
     RecordedEvent,
     RecordEvent,
     SessionCleared,
@@ -85,6 +90,9 @@ NothingDerived: TypeAlias = (
     | DataChanged
     | ContextSet
     | CompactionContinued
+    | RebuildRequested
+    | RebuildAnswered
+    | RebuildFailed
     | EntriesExtracted
     | EntriesIndexed
     | MemoryAdded
@@ -132,10 +140,13 @@ def evolve(state: Lineage, event: RecordedEvent) -> Lineage:
         UnknownEvent: a newer release wrote it, so this release does not know what is derived from it.
     """
     match event.payload:
-        case EntryAdded() | EntryEdited() | EntryRemoved() | SessionCleared():
+        case EntryAdded() | EntryEdited() | EntryRemoved() | EntriesReturned() | SessionCleared():
             return replace(state, window=window.evolve(state.window, event))
+        case RebuildCompleted(tasks=tasks):
+            return replace(state, tasks=(*state.tasks, *tasks))
         case CompactionRequested() as payload:
-            task = state.window.opening if names_task(payload.strategy) else None
+            told = any(name == payload.compaction_id for name, _ in state.tasks)
+            task = state.window.opening if names_task(payload.strategy) and not told else None
             return replace(state, tasks=(*state.tasks, (payload.compaction_id, task.version))) if task else state
         case CompactionCompleted() as payload:
             task_version = 0 if payload.method == "heuristic" else dict(state.tasks).get(payload.compaction_id, 0)
@@ -214,4 +225,4 @@ def _settled(state: Lineage, compaction_id: str) -> Lineage:
     return state if len(left) == len(state.tasks) else replace(state, tasks=left)
 
 
-LINEAGE: Projection[Lineage] = Projection("lineage", 1, Lineage(), evolve)
+LINEAGE: Projection[Lineage] = Projection("lineage", 2, Lineage(), evolve)

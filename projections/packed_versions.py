@@ -71,6 +71,13 @@ class Versions(msgspec.Struct, frozen=True, array_like=True):
             return Versions((), self.tail[self.skip + count - len(self.chunks) * _CHUNK :])
         return Versions(self.chunks[chunks:], self.tail, left)
 
+    def without_last(self, count: int) -> "Versions":
+        """Return the list without its last *count* versions, of which there are more."""
+        if count <= len(self.tail):
+            return Versions(self.chunks, self.tail[: len(self.tail) - count], self.skip)
+        flat = (*unpack(self.chunks[-1]), *self.tail)
+        return Versions(self.chunks[:-1], flat[:-count], self.skip)
+
     def count_to(self, version: int) -> int:
         """Return how many versions are at most *version*."""
         return bisect_right(range(len(self)), version, key=self.__getitem__)

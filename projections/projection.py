@@ -9,7 +9,9 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from ledger.errors import LedgerError, LogCorrupted
 from ledger.events import RecordedEvent
+from projections.entry_page import PagesMissing
 
 S = TypeVar("S")
 
@@ -23,8 +25,21 @@ class Projection(msgspec.Struct, Generic[S], frozen=True):
     evolve: Callable[[S, RecordedEvent], S]
 
     def fold(self, events: Iterable[RecordedEvent], state: S | None = None) -> S:
-        """Return *state*, or the initial one, after all *events* of one stream, oldest first."""
+        """Return *state*, or the initial one, after all *events* of one stream, oldest first.
+
+        Raises:
+            LogCorrupted: an event cannot be folded; it is named, so that one bad event is no riddle in a long log.
+            UnknownEvent, UnknownConfig: a newer release wrote it.
+        """
         folded = self.initial if state is None else state
         for event in events:
-            folded = self.evolve(folded, event)
+            try:
+                folded = self.evolve(folded, event)
+            except (LedgerError, PagesMissing):
+                raise
+            except Exception as fault:
+                raise LogCorrupted(
+                    f"event {event.version} ({event.type}) cannot be folded into {self.name}: {fault!r}; "
+                    "run `memory-ledger verify`, and report it if that finds nothing"
+                ) from fault
         return folded

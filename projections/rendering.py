@@ -19,7 +19,8 @@ _SUMMARIES = "=== Previous Conversation Summaries ==="
 _KNOWLEDGE = "=== Knowledge ==="
 _CONVERSATION = "=== Recent Conversation ==="
 _GAP = "[…]"
-
+#: The result of a call that has none: true of one that still runs, and of one that never ended.
+NO_RESULT = "[no result: the call is still running, or was interrupted]"
 
 #: What a line or message may come from.
 Shown: TypeAlias = Summary | Entry | Knowledge
@@ -81,14 +82,15 @@ def _spaced(shown: Iterable[ShownText]) -> list[ShownText]:
 def chat_messages(window: Window) -> list[JsonObject]:
     """Return the window as OpenAI chat messages, in its order.
 
-    Calls of one unit become one assistant message, followed by their results; a call without result becomes plain
-    text, a result without its call becomes a user message (R-WIN-3), so that any endpoint accepts the list.
+    What an answer says and calls becomes one assistant message, followed by the results; a call without one is
+    followed by a result that says so. A result without its call becomes a user message (R-WIN-3). So any endpoint
+    accepts the list.
     """
     return [shown.message for shown in shown_messages(window)]
 
 
 def shown_messages(window: Window) -> list[ShownMessage]:
-    """Return `chat_messages`, each with its sources."""
+    """Return `chat_messages`, each with its sources; a gap, and the result that a call lacks, have none."""
     homes = {
         entry.version: unit.entries
         for unit in group_units(sorted(window.entries, key=_version))
@@ -96,32 +98,21 @@ def shown_messages(window: Window) -> list[ShownMessage]:
     }
     messages: list[ShownMessage] = []
     done: set[int] = set()
-    spoken: Entry | None = None  # the assistant's message right before, which may belong to the calls that follow
     gaps, known = window.gaps, _knowledge_place(window)
     for place, item in enumerate((*window.items, None)):
         if place == known:
             content = _knowledge_as_message(window)
             messages.append(ShownMessage({"role": "user", "content": content}, window.knowledge))
-            spoken = None
         if item is None:
             break
         if isinstance(item, Summary):
             messages.append(ShownMessage({"role": "user", "content": summary_as_message(item)}, (item,)))
-            spoken = None
         elif item.version not in done:
             unit = homes[item.version]
             done.update(entry.version for entry in unit)
-            created = list(_unit_messages(unit))
             if item.version in gaps:
-                said_before = created[0].message["content"]
-                created[0].message["content"] = _GAP if said_before is None else f"{_GAP}\n{said_before}"
-                spoken = None
-            if spoken is not None and spoken.write_id == item.write_id and "tool_calls" in created[0].message:
-                last_message = messages.pop()
-                created[0].message["content"] = last_message.message["content"]
-                created[0] = ShownMessage(created[0].message, last_message.sources + created[0].sources)
-            messages.extend(created)
-            spoken = item if item.kind == "message" and item.role == "assistant" else None
+                messages.append(ShownMessage({"role": "user", "content": _GAP}, ()))
+            messages.extend(_unit_messages(unit))
     return messages
 
 
@@ -184,29 +175,28 @@ def rolling_shape(window: Window) -> JsonObject:
 
 
 def _unit_messages(unit: tuple[Entry, ...]) -> Iterator[ShownMessage]:
-    calls = [entry for entry in unit if entry.kind == "tool_call"]
-    results = [entry for entry in unit if entry.kind == "tool_result"]
-    if not calls:
+    first_call = next((at for at, entry in enumerate(unit) if entry.kind == "tool_call"), None)
+    if first_call is None:
         for entry in unit:
             yield ShownMessage(message_of(entry), (entry,))
         return
-    answered = _match(calls, results)
-    called = tuple(call for call in calls if call.version in answered)
-    ids = _call_ids(called)
-    if answered:
-        asked = {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [_tool_call(call, ids[call.version]) for call in called],
-        }
-        yield ShownMessage(asked, called)
-    for call in called:
-        result = answered[call.version]
-        message = {"role": "tool", "tool_call_id": ids[call.version], "content": result.content}
-        yield ShownMessage(message, (result,))
-    for call in calls:  # after all results: endpoints refuse a message between a call and its result
-        if call.version not in answered:
-            yield ShownMessage({"role": "assistant", "content": f"{label(call)}: {call.content}"}, (call,))
+    for entry in unit[: max(0, first_call - 1)]:
+        yield ShownMessage(message_of(entry), (entry,))
+    answer = [entry for entry in unit[max(0, first_call - 1) :] if entry.kind != "tool_result"]
+    calls = [entry for entry in answer if entry.kind == "tool_call"]
+    answered = _match(calls, [entry for entry in unit if entry.kind == "tool_result"])
+    ids = _call_ids(calls)
+    said = {
+        "role": "assistant",
+        "content": "\n\n".join(entry.content for entry in answer if entry.kind != "tool_call") or None,
+        "tool_calls": [_tool_call(call, ids[call.version]) for call in calls],
+    }
+    yield ShownMessage(said, tuple(answer))
+    for call in calls:
+        result = answered.get(call.version)
+        content = NO_RESULT if result is None else result.content
+        message = {"role": "tool", "tool_call_id": ids[call.version], "content": content}
+        yield ShownMessage(message, () if result is None else (result,))
 
 
 def _match(calls: list[Entry], results: list[Entry]) -> dict[int, Entry]:

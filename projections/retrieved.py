@@ -52,7 +52,8 @@ def homes_of(entries: Iterable[Entry]) -> dict[int, tuple[Entry, ...]]:
 
 def hints_of(hits: Iterable[tuple[int, Why]], homes: Mapping[int, tuple[Entry, ...]]) -> Hints:
     """Return *hits* (version, why), best first, each with its interaction."""
-    return Hints(tuple(Recalled(version, why.score, homes[version], why) for version, why in hits if version in homes))
+    recalled = (Recalled(version, why.score, homes[version], why) for version, why in hits if version in homes)
+    return Hints(tuple(recalled), homes)
 
 
 def newest_question(entries: Reversible[Entry]) -> str:

@@ -17,12 +17,14 @@ from msgspec.structs import replace
 
 from ledger.events import (
     CompactionCompleted,
+    EntriesReturned,
     EntryAdded,
     EntryEdited,
     EntryRemoved,
     ForkedFrom,
     JsonObject,
     Ranges,
+    RebuildCompleted,
     RecordedEvent,
     SessionCleared,
     SessionOpened,
@@ -100,11 +102,17 @@ class Inherit(msgspec.Struct, frozen=True):
 SearchChange: TypeAlias = AddPieces | Withdraw | Erase | Fold | Forget | Inherit
 
 
-def changes(event: RecordedEvent, knowledge: Iterable[Piece] = ()) -> list[SearchChange]:
-    """Return how *event* changes what can be found, in order; *knowledge* are the pieces of its summary."""
+def changes(event: RecordedEvent, pieces: Iterable[Piece] = ()) -> list[SearchChange]:
+    """Return how *event* changes what can be found, in order.
+
+    *pieces* are those that other events say: for a knowledge base those of its summary, and those of the erased entries
+    that it returns.
+    """
     match event.payload:
         case SessionOpened(forked_from=ForkedFrom()):
             return [Inherit(event.position)]
+        case SessionOpened() if event.version > 1:  # the life before it has ended or expired
+            return [Forget(ended=True)]
         case EntryAdded() as payload:
             return [AddPieces(tuple(_pieces_of(event, payload)))]
         case EntryEdited(entry_id=entry_id, entry_version=version, content=content):
@@ -112,7 +120,13 @@ def changes(event: RecordedEvent, knowledge: Iterable[Piece] = ()) -> list[Searc
         case EntryRemoved(entry_version=version):
             return [Withdraw(version)]
         case CompactionCompleted() as payload:
-            return list(_compacted(event, payload, tuple(knowledge)))
+            return list(_compacted(event, payload, tuple(pieces)))
+        case RebuildCompleted(retired=retired):
+            return [Fold(retired)] if retired else []
+        case EntriesReturned(entries=back):
+            # pieces that were never erased take the place of those that were
+            withdrawn = [Withdraw(each.version) for each in back if each.erased]
+            return [*withdrawn, AddPieces(tuple(pieces))] if withdrawn else []
         case SessionCleared(ended=ended):
             return [Forget(ended)]
         case _:

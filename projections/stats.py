@@ -5,7 +5,15 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
-from ledger.events import CompactionCompleted, EntryAdded, EntryRemoved, RecordedEvent, SessionCleared
+from ledger.events import (
+    CompactionCompleted,
+    EntryAdded,
+    EntryRemoved,
+    RebuildAnswered,
+    RebuildCompleted,
+    RecordedEvent,
+    SessionCleared,
+)
 from projections import ranges
 
 
@@ -95,6 +103,11 @@ def evolve(state: Counts, event: RecordedEvent) -> Counts:
             )
         case EntryRemoved():
             return replace(state, removed=state.removed + 1)
+        case RebuildAnswered(output=output):
+            spent = (output.input_tokens or 0) + (output.output_tokens or 0)
+            return replace(state, model_calls=state.model_calls + 1, model_tokens=state.model_tokens + spent)
+        case RebuildCompleted(removed=removed):
+            return replace(state, covered=0, erased=0, removed=removed)
         case SessionCleared():
             return Counts()
         case _:

@@ -1,5 +1,6 @@
 """The live summaries, as a fold. Source: R-GEN-13, R-000-8."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 import msgspec
@@ -10,6 +11,7 @@ from ledger.events import (
     ContextSet,
     Method,
     Ranges,
+    RebuildCompleted,
     RecordedEvent,
     SessionCleared,
     to_datetime,
@@ -79,6 +81,11 @@ class LiveSummaries(msgspec.Struct, frozen=True):
         )
         return self if len(remaining) == len(self.live) else _of(remaining)
 
+    def without_oldest(self, surplus: int, of: Iterable[Summary]) -> "LiveSummaries":
+        """Return the summaries without the oldest *surplus* in *of*."""
+        left = {summary.summary_id for summary in list(of)[:surplus]} if surplus > 0 else set()
+        return _of(tuple(each for each in self.live if each.summary_id not in left)) if left else self
+
 
 def evolve(state: LiveSummaries, event: RecordedEvent) -> LiveSummaries:
     """Return the live summaries after *event*."""
@@ -90,6 +97,8 @@ def evolve(state: LiveSummaries, event: RecordedEvent) -> LiveSummaries:
             remaining = [summary for summary in state.live if summary.summary_id not in payload.folds]
             settled = summary_context(event, payload)
             return _of((*remaining, settled) if settled else tuple(remaining))
+        case RebuildCompleted(retired=retired):
+            return _of(tuple(summary for summary in state.live if summary.summary_id not in retired))
         case SessionCleared():
             return LiveSummaries()
         case _:

@@ -14,11 +14,13 @@ from ledger.events import (
     DataChanged,
     EntriesExtracted,
     EntriesIndexed,
+    EntriesReturned,
     EntryAdded,
     EntryEdited,
     EntryRemoved,
     Event,
     ExpirySet,
+    JsonObject,
     KeptRemoved,
     KeptSet,
     MemoryAdded,
@@ -27,6 +29,10 @@ from ledger.events import (
     MemoryRemoved,
     OpaqueEvent,
     Ranges,
+    RebuildAnswered,
+    RebuildCompleted,
+    RebuildFailed,
+    RebuildRequested,
     RecordCreated,
     RecordDeleted,
     RecordEdited,
@@ -47,7 +53,7 @@ from ledger.events import (
     TokenCreated,
     TokenRevoked,
 )
-from projections.ranges import size
+from projections.ranges import size, union
 
 
 def describe(event: Event | OpaqueEvent) -> str:
@@ -60,6 +66,8 @@ def describe(event: Event | OpaqueEvent) -> str:
         case CompactionContinued(continuation=counted):
             keys = {key for key, _ in counted.watermarks} | {str(each.config.get("key")) for each in counted.progress}
             return f"strategies go on: {', '.join(sorted(keys)) or 'items only'}"
+        case RebuildRequested() | RebuildAnswered() | RebuildCompleted() | RebuildFailed() | EntriesReturned():
+            return _rebuild(event)
         case ContextSet():
             return f"{event.tokens} tokens: {event.text}" if event.summary_id else "withdrawn"
         case MemoryAdded() | MemoryEdited() | MemoryRemoved() | MemoryPromoted():
@@ -128,12 +136,33 @@ def _session(
         case SessionRestored():
             return "it goes on where it was when it expired"
         case ConfigChanged():
-            strategies = [event.config["window"], *event.config["compactions"]]
-            return ", ".join(str(strategy.get("type")) for strategy in strategies)
+            return _strategies(event.config)
         case DataChanged():
             return ", ".join([*(f"{key} set" for key in event.set), *(f"{key} removed" for key in event.removed)])
         case ExpirySet():
             return "never" if event.ttl_seconds is None else f"{event.ttl_seconds} s after the last write"
+        case _:
+            assert_never(event)
+
+
+def _strategies(config: JsonObject) -> str:
+    return ", ".join(str(strategy.get("type")) for strategy in [config["window"], *config["compactions"]])
+
+
+def _rebuild(
+    event: RebuildRequested | RebuildAnswered | RebuildCompleted | RebuildFailed | EntriesReturned,
+) -> str:
+    match event:
+        case EntriesReturned():
+            return f"{len(event.entries)} entries ({spans(union([event.versions]))}) are in the window again"
+        case RebuildRequested():
+            return f"under {_strategies(event.config)}"
+        case RebuildAnswered():
+            return f"at version {event.until}, by {event.model or 'a model without a name'}"
+        case RebuildCompleted():
+            return f"under {_strategies(event.config)}; {len(event.retired)} summaries retired"
+        case RebuildFailed():
+            return f"{event.reason}: {event.detail}"
         case _:
             assert_never(event)
 

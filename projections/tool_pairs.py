@@ -1,4 +1,4 @@
-"""Groups of entries: units, which are never split, and interactions. Source: R-GEN-7 … R-GEN-12."""
+"""Groups of entries: answers, units, which are never split, and interactions. Source: R-GEN-7 … R-GEN-12."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,7 @@ from projections.entries import Entry
 
 
 class Unit(msgspec.Struct, frozen=True):
-    """The smallest group that stays or leaves as a whole: tool calls with their results, or one other entry."""
+    """The smallest group that stays or leaves as a whole: an answer with the results of its calls, or one entry."""
 
     entries: tuple[Entry, ...]
     open: bool = False
@@ -56,6 +56,40 @@ class Call(msgspec.Struct, frozen=True):
         return result.tool_name is not None and result.tool_name == self.tool_name
 
 
+class AnswerRun(msgspec.Struct, frozen=True):
+    """The answer that the newest entry is part of: whether it calls tools, and has thinking beside it.
+
+    *spoken* counts the messages that stand alone so far, and are one answer with what follows if that calls a tool.
+    """
+
+    write_id: str
+    calls: bool
+    thinks: bool
+    spoken: int
+
+    def goes_on_with(self, entry: Entry) -> bool:
+        """Tell whether *entry*, the next one, is part of it: a call, or what is said beside calls or thinking.
+
+        All of it is of one write, except calls in a row.
+        """
+        same = entry.write_id == self.write_id
+        if entry.kind == "tool_call":
+            return same or self.calls
+        return entry.answers and same and (self.calls or self.thinks)
+
+
+def answer_after(answer: AnswerRun | None, entry: Entry) -> AnswerRun | None:
+    """Return the answer that *entry* is part of, the next one after *answer*; None if it is not the assistant's."""
+    if not entry.answers:
+        return None
+    calls = entry.kind == "tool_call"
+    if answer is not None and answer.goes_on_with(entry):
+        calls = calls or answer.calls
+        return AnswerRun(entry.write_id, calls, entry.thinks or answer.thinks, 0 if calls else 1)
+    before = answer.spoken if answer is not None and answer.write_id == entry.write_id else 0
+    return AnswerRun(entry.write_id, calls, entry.thinks, 0 if calls else before + 1)
+
+
 class Pairing:
     """The units of *entries*, oldest first, independent of later entries. Source: R-GEN-8, R-GEN-9.
 
@@ -74,28 +108,29 @@ class Pairing:
 
     def _pair(self, entries: Iterable[Entry]) -> None:
         units = self.units
-        waiting: list[tuple[Call, int]] = []  # unanswered calls and the index of their unit, oldest first
-        run: int | None = None
+        waiting: list[tuple[Call, list[Entry]]] = []  # unanswered calls and their unit, oldest first
+        answer: AnswerRun | None = None
         for entry in entries:
-            if entry.kind == "tool_call":
-                if run is None:
-                    units.append([])
-                    run = len(units) - 1
-                units[run].append(entry)
-                waiting.append((Call(entry.version, entry.tool_call_id, entry.tool_name), run))
-                continue
-            run = None
             if entry.kind == "tool_result":
                 answered = next((index for index, (call, _) in enumerate(waiting) if call.answered_by(entry)), None)
                 if answered is not None:
                     call, home = waiting.pop(answered)
                     self.closed_at.setdefault(call.version, entry.version)
-                    units[home].append(entry)
+                    home.append(entry)
+                    answer = None
                     continue
             elif entry.starts_interaction:
                 for call, _ in waiting:  # abandoned (R-GEN-9); a late result still belongs to them
                     self.closed_at.setdefault(call.version, entry.version)
-            units.append([entry])
+            if answer is not None and answer.goes_on_with(entry):
+                first, *others = units[len(units) - max(1, answer.spoken) :]
+                del units[len(units) - len(others) :]
+                first += [*(said for unit in others for said in unit), entry]
+            else:
+                units.append([entry])
+            answer = answer_after(answer, entry)
+            if entry.kind == "tool_call":
+                waiting.append((Call(entry.version, entry.tool_call_id, entry.tool_name), units[-1]))
 
 
 def group_units(entries: Iterable[Entry]) -> tuple[Unit, ...]:

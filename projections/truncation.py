@@ -2,7 +2,7 @@
 
 The functions of `projections.usage` for the entries of a state, computed from what its pages know of their entries; so
 reading the newest messages takes as long in a session of 10,000 as in one of 100. If a tool call has its result in
-another page, the entries from there on are read.
+another page, the entries from there on are read, and an answer on two pages is read whole.
 
 Source: R-004-10, http W-17, W-55, W-73.
 """
@@ -46,6 +46,8 @@ def newest_within(entries: Entries, limit: int) -> tuple[Entry, ...]:
             break
         tokens -= part.facts.tokens
         first += 1
+    while first and parts[first - 1].facts.ends_in_answer and parts[first].facts.begins_in_answer:
+        first -= 1
     if missing := [part for part in parts[first:] if part.entries is None]:
         raise PagesMissing(missing)
     return fitting([entry for part in parts[first:] for entry in part.read()], limit)

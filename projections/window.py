@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ledger.events import (
     CompactionCompleted,
+    EntriesReturned,
     EntryAdded,
     EntryEdited,
     EntryRemoved,
@@ -18,7 +19,7 @@ from ledger.events import (
     ToolStatus,
 )
 from projections import ranges
-from projections.entries import Entry, added, edited
+from projections.entries import Entry, added, edited, returned
 from projections.paged_entries import PagedEntries
 from projections.summaries import Summary
 from projections.tool_pairs import Call
@@ -79,6 +80,8 @@ def evolve(state: ActiveEntries, event: RecordedEvent, waiting: Sequence[Call] =
             return _edit(state, event, payload)
         case EntryRemoved(entry_version=version):
             return _remove(state, event, ((version, version),), waiting)
+        case EntriesReturned() as payload:
+            return _bring_back(state, event, payload)
         case SessionCleared():
             return ActiveEntries()
         case _:
@@ -142,6 +145,15 @@ def _edit(state: ActiveEntries, event: RecordedEvent, payload: EntryEdited) -> A
     )
 
 
+def _bring_back(state: ActiveEntries, event: RecordedEvent, payload: EntriesReturned) -> ActiveEntries:
+    active = {entry.version: entry for entry in state.entries}
+    for each in payload.entries:
+        if 0 < each.version < event.version:  # a foreign event may claim any number
+            active.setdefault(each.version, returned(each))
+    ordered = PagedEntries(active[version] for version in sorted(active))
+    return of_pages(ordered, ran=state.ran, unsure=event.version)  # calls and results may pair otherwise now
+
+
 def _remove(state: ActiveEntries, event: RecordedEvent, covered: Ranges, waiting: Sequence[Call]) -> ActiveEntries:
     entries, removed = state.entries.without(covered)
     unsure = state.unsure
@@ -191,13 +203,8 @@ class Window(msgspec.Struct, frozen=True):
     #: Pieces of knowledge, best first: one context item after the summaries, outside every budget (R-KB-2).
     knowledge: tuple[Knowledge, ...] = ()
     knowledge_tokens: int = 0
-
-    @property
-    def gaps(self) -> frozenset[int]:
-        """Versions of entries before which something is left out, next to a recalled entry."""
-        recalled = {version for version, _ in self.recalled}
-        shown = [1, *(entry.version for entry in self.entries)]
-        return frozenset(now for before, now in pairwise(shown) if {before, now} & recalled and now != before + 1)
+    #: Versions of entries before which others are left out that a search could have brought back (R-REC-4).
+    gaps: frozenset[int] = frozenset()
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -215,3 +222,13 @@ class Window(msgspec.Struct, frozen=True):
         summaries = sorted(self.summaries, key=lambda summary: (summary.first_version, summary.version))
         spoken = sorted((entry for entry in self.entries if not entry.pinned), key=lambda entry: entry.version)
         return replace(self, items=(*pinned, *summaries, *spoken))
+
+
+def runs_beside_recalled(window: Window, after: int) -> list[tuple[int, int]]:
+    """Return the runs of versions, both ends included, that lie between shown entries of which a search found one.
+
+    The first run begins after version *after*; not every version in a run is that of an entry.
+    """
+    recalled = {version for version, _ in window.recalled}
+    shown = [after, *(entry.version for entry in window.entries)] if recalled else []
+    return [(before + 1, now - 1) for before, now in pairwise(shown) if {before, now} & recalled and before + 1 < now]

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ledger.events import (
     LONGEST_TTL_SECONDS,
     CompactionCompleted,
+    CompactionContinued,
     CompactionDiscarded,
     CompactionFailed,
     CompactionRequested,
@@ -22,6 +23,7 @@ from ledger.events import (
     DataChanged,
     EntriesExtracted,
     EntriesIndexed,
+    EntriesReturned,
     EntryAdded,
     ExpirySet,
     Extraction,
@@ -34,6 +36,9 @@ from ledger.events import (
     MemoryRemoved,
     OpaqueEvent,
     Ranges,
+    RebuildAnswered,
+    RebuildCompleted,
+    RebuildFailed,
     RecordedEvent,
     SessionCleared,
     to_datetime,
@@ -49,6 +54,11 @@ NOT_FROM_CLIENTS: Final = (
     CompactionCompleted,
     CompactionFailed,
     CompactionDiscarded,
+    CompactionContinued,
+    RebuildAnswered,
+    RebuildCompleted,
+    RebuildFailed,
+    EntriesReturned,
     ContextRendered,
     EntriesExtracted,
     EntriesIndexed,
@@ -145,8 +155,9 @@ def evolve(state: WorkingMemory, event: RecordedEvent) -> WorkingMemory:
 
 def _changed(state: WorkingMemory, event: RecordedEvent) -> WorkingMemory:
     match event.payload:
-        case EntryAdded() as payload:
-            return _flagged(state, event.version, payload)
+        case EntryAdded() | EntriesReturned() | EntriesExtracted() | EntriesIndexed() as payload:
+            flags = _flags(state.flags, event, payload)
+            return state if flags is state.flags else replace(state, flags=flags)
         case DataChanged() as payload:
             return _with_data(state, event.version, payload)
         case ExpirySet(ttl_seconds=ttl_seconds):
@@ -159,14 +170,10 @@ def _changed(state: WorkingMemory, event: RecordedEvent) -> WorkingMemory:
                 (model_output.input_tokens or 0) + (model_output.output_tokens or 0) for model_output in payload.outputs
             )
             return _with_context(replace(state, tokens=state.tokens + spent), payload.text)
+        case RebuildAnswered(output=output):
+            return replace(state, tokens=state.tokens + (output.input_tokens or 0) + (output.output_tokens or 0))
         case ContextSet(summary_id=str(), text=text):
             return _with_context(state, text)
-        case EntriesExtracted(covered=covered):
-            extracted = ranges.union([state.flags.extracted, covered])
-            return replace(state, flags=replace(state.flags, extracted=extracted))
-        case EntriesIndexed(covered=covered):
-            runs = tuple((first, last, event.recorded_us) for first, last in covered)
-            return replace(state, flags=replace(state.flags, persisted=(*state.flags.persisted, *runs)))
         case MemoryAdded() | MemoryEdited() | MemoryRemoved() | MemoryPromoted():
             return replace(state, memories=_memories(state.memories, event, event.payload))
         case SessionCleared(ended=ended):
@@ -177,16 +184,26 @@ def _changed(state: WorkingMemory, event: RecordedEvent) -> WorkingMemory:
             return state
 
 
-def _flagged(state: WorkingMemory, version: int, payload: EntryAdded) -> WorkingMemory:
-    if not payload.extracted and payload.persisted_at is None:
-        return state
-    flags = state.flags
-    if payload.extracted:
-        flags = replace(flags, extracted=ranges.add(flags.extracted, version))
-    if payload.persisted_at is not None:
-        run = (version, version, to_microseconds(payload.persisted_at))
-        flags = replace(flags, persisted=(*flags.persisted, run))
-    return replace(state, flags=flags)
+def _flags(
+    flags: EntryFlags, event: RecordedEvent, payload: EntryAdded | EntriesReturned | EntriesExtracted | EntriesIndexed
+) -> EntryFlags:
+    match payload:
+        case EntryAdded():
+            if payload.extracted:
+                flags = replace(flags, extracted=ranges.add(flags.extracted, event.version))
+            if payload.persisted_at is not None:
+                run = (event.version, event.version, to_microseconds(payload.persisted_at))
+                flags = replace(flags, persisted=(*flags.persisted, run))
+            return flags
+        case EntriesReturned(entries=back):
+            extracted = tuple((each.version, each.version) for each in back if each.extracted)
+            persisted = tuple((each.version, each.version, each.persisted_us) for each in back if each.persisted_us)
+            return EntryFlags(ranges.union([flags.extracted, extracted]), (*flags.persisted, *persisted))
+        case EntriesExtracted(covered=covered):
+            return replace(flags, extracted=ranges.union([flags.extracted, covered]))
+        case EntriesIndexed(covered=covered):
+            runs = tuple((first, last, event.recorded_us) for first, last in covered)
+            return replace(flags, persisted=(*flags.persisted, *runs))
 
 
 def _with_data(state: WorkingMemory, version: int, payload: DataChanged) -> WorkingMemory:

@@ -21,11 +21,23 @@ from ledger.events import (
     Pass,
     PlannedCall,
     RecordSource,
+    ReturnedEntry,
     SummaryViewDefinition,
 )
 from tools.rules import without_rules
 
-_MODULES = ("session", "entries", "compactions", "contexts", "kept", "memories", "records", "access", "summary_views")
+_MODULES = (
+    "session",
+    "entries",
+    "compactions",
+    "rebuilds",
+    "contexts",
+    "kept",
+    "memories",
+    "records",
+    "access",
+    "summary_views",
+)
 TARGET = Path(__file__).parents[1] / "docs" / "events.md"
 
 _PARTS = (
@@ -37,6 +49,7 @@ _PARTS = (
     PlannedCall,
     ModelOutput,
     Pass,
+    ReturnedEntry,
     KnowledgeSource,
     MemoryFields,
     RecordSource,

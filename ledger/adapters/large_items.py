@@ -66,9 +66,9 @@ def item_draft(sdk: str, item: JsonObject, derived: JsonObject, large: LargeValu
     Raises:
         InvalidInput: ``too_large``, as `LargeValues.add` says; or a field has what none of an entry may have.
     """
-    content = derived.get("content", "")
+    content, beside = derived.get("content", ""), derived.get("data") or {}
     try:
-        return draft_entry({**derived, "data": packed(sdk, item, content)}, field=field)
+        return draft_entry({**derived, "data": {**beside, **packed(sdk, item, content)}}, field=field)
     except InvalidInput as fault:
         if fault.code not in _TOO_LARGE:
             raise

@@ -19,7 +19,7 @@ SDK: Final = "openai-agents"
 #: Of what is written without a run.
 OUTSIDE: Final = RunFacts()
 _ROLES: Final = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
-_CALLS: Final = frozenset({"function_call", "custom_tool_call", "mcp_call"})
+_CALLS: Final = frozenset({"function_call", "custom_tool_call"})
 
 
 def drafts_of(items: Sequence[Mapping[str, Any]], large: LargeValues, run: RunFacts = OUTSIDE) -> list[EntryDraft]:
@@ -87,6 +87,9 @@ def _derived(item: JsonObject, names: dict[str, str]) -> JsonObject:
             "arguments": arguments,
             "content": f"{item['name']}({item.get('arguments', item.get('input')) or ''})",
         }
+    if kind == "mcp_call" and isinstance(item.get("name"), str):  # its result is in it
+        asked = f"{item['name']}({item.get('arguments') or ''})"
+        return {"kind": "message", "role": "assistant", "content": asked}
     if isinstance(kind, str) and kind.endswith("_output") and isinstance(item.get("call_id"), str):
         text = _text(item.get("output")) or _named(item)
         result = {"kind": "tool_result", "tool_call_id": item["call_id"], "content": text}

@@ -6,6 +6,7 @@ from functools import partial
 import msgspec
 
 from ledger.application.command_handler import CommandHandler
+from ledger.application.compaction_log import log_outcome
 from ledger.application.writes import Decision, WriteOptions
 from ledger.codec import decode
 from ledger.compaction.dialogue import Dialogue, dialogue_of
@@ -101,6 +102,7 @@ class CompactionRequests:
         if request.action == "erase":
             erased = written.events[-1].payload
             assert isinstance(erased, CompactionCompleted)
+            log_outcome(stream, written.events[-1])
             return RequestOutcome(written.state, done=result_of(written.events[-1], erased))
         assert job is not None
         return RequestOutcome(written.state, job=job(request))

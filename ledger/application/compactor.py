@@ -16,7 +16,9 @@ from uuid import UUID
 import msgspec
 
 from ledger.application.command_handler import CommandHandler
+from ledger.application.compaction_log import log_outcome
 from ledger.application.compaction_requests import CompactionJob, CompactionRequests, RequestOutcome
+from ledger.application.rebuilder import Rebuilder
 from ledger.application.writes import Idempotency, WriteOptions
 from ledger.codec import decode
 from ledger.compaction.result import CompactionResult, result_of, result_of_event
@@ -39,6 +41,7 @@ from ledger.states.loading import States
 from ledger.summarizers.extractive import Extractive
 from ledger.summarizers.model_calls import ModelCalls
 from ledger.tokenizers import TOKENIZERS
+from ledger.what_if.answers import SummaryCache
 from projections.strategies.base import CompactionPlan
 
 log = logging.getLogger("ledger")
@@ -69,6 +72,7 @@ class Compactor:
         completed: Callable[[Stream, CompactionResult], None],
         failed: Callable[[Stream, CompactionFailed], None],
         models: ModelCalls,
+        tried: SummaryCache | None = None,
     ) -> None:
         self._store = store
         self._states = states
@@ -82,6 +86,15 @@ class Compactor:
         self._default: Summarizer = Extractive()
         self._of_session: dict[UUID, Summarizer] = {}
         self._running: dict[str, tuple[Stream, asyncio.Task[RecordedEvent | None]]] = {}
+        self.rebuilder = Rebuilder(
+            store,
+            commands,
+            clock,
+            lease_s=lease_s,
+            models=models,
+            summarizer_of=self.summarizer_of,
+            tried={} if tried is None else tried,
+        )
 
     def set_summarizer(self, stream: Stream | None, summarizer: Summarizer | None) -> None:
         """Use *summarizer*, or the extractive one, for one session, or for all that have no summarizer of their own."""
@@ -106,6 +119,8 @@ class Compactor:
         """
         try:
             cached = self._states.folded(stream, version)
+            if cached is not None and cached[0].rebuild is not None:
+                self.rebuilder.resume(stream, cached[0], actor=actor)
             if cached is not None and not compaction_may_be_due(*cached) and not self._stale(cached[0]):
                 return
             state = await self._states.known(stream, version) or await self._states.newest(stream)
@@ -120,9 +135,9 @@ class Compactor:
         A failure is logged, not raised: the batch is stored, and the next batch plans again.
         """
         # R-CMP-8
+        self.rebuilder.resume(stream, state, actor=actor)
         try:
-            if self._stale(state):
-                state = await self._abandon_stale(stream, actor)
+            state = await self.abandon_stale(stream, state, actor=actor)
             for index, compaction in enumerate(state.config.compactions[skip:], start=skip):
                 if await self._states.view(stream, state, partial(plan_automatic, state, compaction)) is None:
                     continue
@@ -154,7 +169,7 @@ class Compactor:
             Unavailable: it is unknown whether the outcome was recorded.
         """
         # R-000-5
-        await self._abandon_stale(stream, actor)
+        await self._abandon(stream, actor)
         requested = await self._request(
             stream,
             lambda state: plan_manual(state, request.key, force=request.force, keep_tokens=request.keep_tokens),
@@ -194,9 +209,10 @@ class Compactor:
         raise CompactionUnderWay(compaction_id)
 
     async def settle(self, stream: Stream | None = None) -> None:
-        """Wait until this process runs no compaction of *stream*, or of any session."""
+        """Wait until this process runs no compaction and no rebuild of *stream*, or of any session."""
         while tasks := [
-            task for running, task in self._running.values() if stream is None or running.stream_id == stream.stream_id
+            *(task for own, task in self._running.values() if stream is None or own.stream_id == stream.stream_id),
+            *self.rebuilder.tasks(stream),
         ]:
             await asyncio.wait(tasks)  # unlike gather: a cancelled wait cancels no compaction
 
@@ -206,7 +222,7 @@ class Compactor:
             async with asyncio.timeout(grace_s):
                 await self.settle()
         except TimeoutError:
-            for _, task in self._running.values():
+            for task in [*(task for _, task in self._running.values()), *self.rebuilder.tasks()]:
                 task.cancel()
             await self.settle()
 
@@ -226,8 +242,12 @@ class Compactor:
             self._completed(stream, outcome.done)
         return outcome
 
-    async def _abandon_stale(self, stream: Stream, actor: str) -> SessionState:
-        """Record as abandoned the compactions that a process started and never ended (R-CMP-10)."""
+    async def abandon_stale(self, stream: Stream, state: SessionState, *, actor: str) -> SessionState:
+        """Record as abandoned the compactions that a process started and never ended; return the state after it."""
+        # R-CMP-10
+        return await self._abandon(stream, actor) if self._stale(state) else state
+
+    async def _abandon(self, stream: Stream, actor: str) -> SessionState:
 
         async def commands_for(state: SessionState) -> Sequence[Command]:
             return [
@@ -235,7 +255,10 @@ class Compactor:
                 for compaction_id in self._stale(state)
             ]
 
-        return (await self._commands.write(stream, commands_for, actor=actor)).state
+        written = await self._commands.write(stream, commands_for, actor=actor)
+        for event in written.events:
+            log_outcome(stream, event)
+        return written.state
 
     def _stale(self, state: SessionState) -> list[str]:
         """Return the compactions of other processes whose lease has passed."""
@@ -271,18 +294,11 @@ class Compactor:
         if not written.events:
             return None
         event = written.events[0]
+        log_outcome(job.stream, event)
         if isinstance(event.payload, CompactionCompleted):
-            if event.payload.error:
-                log.warning(
-                    "the extractive summarizer wrote the summary %s: %s", event.payload.key, event.payload.error
-                )
             self._completed(job.stream, result_of(event, event.payload))
         elif isinstance(event.payload, CompactionFailed) and event.payload.reason != "abandoned":
-            failed = event.payload
-            log.warning("the compaction %s failed: %s: %s", failed.key, failed.reason, failed.detail)
-            self._failed(job.stream, failed)
-        elif isinstance(event.payload, CompactionDiscarded):
-            log.info("the compaction %s was discarded: %s", event.payload.key, event.payload.reason)
+            self._failed(job.stream, event.payload)
         skip = _next_evaluation(job, written.state, event, then_from)
         if skip is not None:
             await self.evaluate(job.stream, written.state, actor=job.actor, skip=skip)

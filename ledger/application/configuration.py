@@ -4,11 +4,15 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from ledger.application.handle import NamespaceHandle
+from ledger.application.reading import existing_state
 from ledger.application.session_start import opening_commands, starts_life
 from ledger.errors import InvalidInput
-from ledger.results import ConfigLike, Configured, Guard
+from ledger.events import to_datetime
+from ledger.results import ConfigLike, Configured, Guard, RebuildProgress
 from ledger.search.knowledge import check_usable
 from ledger.session.commands import ChangeConfig, Command
+from ledger.session.rebuild_commands import RequestRebuild
+from ledger.session.rebuilding import running
 from ledger.session.state import SessionState
 from ledger.strict_json import check_flag
 from projections import config as memory_config
@@ -22,6 +26,7 @@ async def update_config(
     *,
     replace: bool = False,
     existing: bool = False,
+    rebuild: bool = False,
     **guard: Unpack[Guard],
 ) -> Configured:
     """Merge *config* into the session's memory config, or *replace* all of it, from the next batch on.
@@ -30,7 +35,12 @@ async def update_config(
     the version is 0. Sessions that exist keep theirs.
 
     A session without events starts with it, unless *existing* is true: then the session must exist and be live.
-    Entries that were covered or erased stay so: a new config does not reproduce what a what-if showed.
+    Entries that were covered or erased stay so, and summaries of strategies that the config no longer has stay until
+    newer ones take their places. With *rebuild* all of the history since the last clear is shown as if the config had
+    always applied, as `what_if` shows it: summaries are written in the background, with those that are recorded used
+    again, and then window and config change in one step. Until then the session goes on as before, and a process
+    that ends loses nothing. `settle` waits for it, `get_rebuild` tells how far it is, and `restore` of the version
+    before undoes it.
 
     Raises:
         InvalidInput: ``bad_config``, with the JSON path of the fault; or the existing session has ended.
@@ -39,11 +49,12 @@ async def update_config(
     """
     check_flag(replace, field="replace")
     check_flag(existing, field="existing")
+    check_flag(rebuild, field="rebuild")
     whole = check_usable(memory_config.load(config)) if replace else None
     given = whole or config
     changes = memory_config.dump(given) if isinstance(given, MemoryConfig) else given
     if session_id is None:
-        _check_no_session(existing=existing, **guard)
+        _check_no_session(existing=existing, rebuild=rebuild, **guard)
         services = handle.services
         services.check_open()
         services.config = whole or check_usable(memory_config.update(services.config, changes))
@@ -66,14 +77,55 @@ async def update_config(
         opening = [] if existing else opening_commands(handle, stream, state, after)
         if opening and starts_life(handle, state):
             return opening
-        return [*opening, ChangeConfig(handle.services.clock.ulid(), after)]
+        clock = handle.services.clock
+        if rebuild:
+            return [*opening, RequestRebuild(clock.ulid(), clock.ulid(), after)]
+        return [*opening, ChangeConfig(clock.ulid(), after)]
 
     operation, body = ("configure", {"config": changes}) if whole else ("update_config", {"changes": changes})
+    if rebuild:
+        operation = f"{operation}_rebuild"
     written = await handle.change(stream, commands_for, operation, body, guard)
     state = written.state
     if written.replayed:
         state = await handle.services.states.past(stream, version=written.version)
-    return Configured(version=written.version, config=whole or state.config, replayed=written.replayed)
+    asked = running(state) if rebuild else None
+    if asked is not None and not written.replayed:
+        handle.services.compactor.rebuilder.start(stream, asked, actor=handle.actor)
+    return Configured(
+        version=written.version,
+        config=memory_config.load(asked.config) if asked else whole or state.config,
+        replayed=written.replayed,
+        rebuild_id=asked.rebuild_id if asked else None,
+    )
+
+
+async def get_rebuild(
+    handle: NamespaceHandle, session_id: str, *, user_id: str | None = None
+) -> RebuildProgress | None:
+    """Return the newest rebuild in this life of the session: how far it is, or how it ended; None without one.
+
+    Raises:
+        SessionNotFound: the session has no events.
+    """
+    state = await existing_state(handle, session_id, user_id=user_id)
+    found = state.rebuild
+    if found is None:
+        return None
+    return RebuildProgress(
+        rebuild_id=found.rebuild_id,
+        status=found.status,
+        config=memory_config.load(found.config),
+        requested_version=found.version,
+        requested_at=to_datetime(found.requested_us),
+        touched_at=to_datetime(found.touched_us),
+        summaries=found.summaries,
+        until=found.until,
+        version=state.version,
+        ended_version=found.ended_version,
+        reason=found.reason,
+        detail=found.detail,
+    )
 
 
 def _check_no_session(**options: object) -> None:

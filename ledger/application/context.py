@@ -18,7 +18,7 @@ from ledger.results import Context, RecordedContext, Rendering, When
 from ledger.session.commands import Command, RecordContext
 from ledger.session.drafts import check_time
 from ledger.session.state import SessionState, end_of_batch
-from ledger.session.views import current_turn, window_of
+from ledger.session.views import current_turn
 from projections import ranges
 from projections.entries import Entry
 from projections.window import Window
@@ -74,8 +74,8 @@ async def context_of_state(
     """
 
     async def window() -> tuple[Window, frozenset[int]]:
-        hints = await handle.indexes.finder.hints(stream, state, query, looks_back=looks_back)
-        return window_of(state, hints), current_turn(state) if with_turn else frozenset()
+        found = await handle.indexes.finder.window(stream, state, query, looks_back=looks_back)
+        return found, current_turn(state) if with_turn else frozenset()
 
     shown, turn = await handle.services.states.reading(stream, state, window)
     return Context(stream.session_id, state.version, shown, state.config, turn)

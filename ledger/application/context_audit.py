@@ -133,6 +133,7 @@ def rendered(context: Context, write_id: str) -> ContextRendered:
         tokens=context.tokens,
         items=tuple(items),
         recalled=context.window.recalled,
+        gaps=tuple(sorted(context.window.gaps)),
         knowledge=tuple(piece.source for piece in context.window.knowledge),
     )
 
@@ -162,6 +163,7 @@ def shown_again(
         tuple(items),
         own if event.knowledge else event.tokens,
         recalled=event.recalled,
+        gaps=frozenset(event.gaps),
         knowledge=knowledge,
         knowledge_tokens=max(0, event.tokens - own) if event.knowledge else 0,
     )

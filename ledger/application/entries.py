@@ -9,6 +9,7 @@ import msgspec
 from ledger.application.added_entries import added_entries, in_draft_order, known_entries
 from ledger.application.handle import NamespaceHandle
 from ledger.application.kept_by_digest import keep_once
+from ledger.application.removing import whole_removals
 from ledger.application.session_data import data_change
 from ledger.application.session_start import new_entry, opening_commands, resuming_commands, starts_life
 from ledger.application.writes import CommandsFor, Decision, Written
@@ -19,7 +20,7 @@ from ledger.ids import Stream
 from ledger.names import check_entry_id
 from ledger.results import Added, AddedEntry, ConfigLike, EntryFields, Guard, Version
 from ledger.search.knowledge import check_usable
-from ledger.session.commands import AddEntries, Command, EditEntry, RemoveEntry
+from ledger.session.commands import AddEntries, Command, EditEntry
 from ledger.session.drafts import EntryDraft, check_content, check_filled, check_metadata, draft_entry
 from ledger.session.kept_drafts import KeptDraft
 from ledger.session.state import SessionState
@@ -183,6 +184,8 @@ async def edit_entry(
 async def remove_entry(handle: NamespaceHandle, session_id: str, entry_id: str, **guard: Unpack[Guard]) -> Version:
     """Remove an active entry from the window and return the session's version; the entry stays in history.
 
+    With it go the rest of its answer and the results of its calls: providers refuse a request with a part of them.
+
     Raises:
         EntryNotFound: the session has no such entry, or has removed it.
         EntryCovered: a summary stands for the entry.
@@ -192,7 +195,7 @@ async def remove_entry(handle: NamespaceHandle, session_id: str, entry_id: str, 
     async def commands_for(state: SessionState) -> Sequence[Command]:
         if starts_life(handle, state):
             raise EntryNotFound(entry_id)
-        return [*resuming_commands(handle, state), RemoveEntry(handle.services.clock.ulid(), entry_id)]
+        return [*resuming_commands(handle, state), *whole_removals(handle, state, [entry_id])]
 
     stream = handle.stream(session_id, guard.get("user_id"))
     return await _change(handle, stream, commands_for, "remove_entry", guard, entry_id=entry_id)

@@ -5,7 +5,7 @@ from typing import Any, Final
 from ledger.application.handle import NamespaceHandle
 from ledger.application.windows import shown_at
 from ledger.codec import decode
-from ledger.events import CompactionCompleted, CompactionRequested, ConfigChanged, RecordedEvent
+from ledger.events import CompactionCompleted, CompactionRequested, ConfigChanged, RebuildCompleted, RecordedEvent
 from ledger.history.departures import SummaryEnd, read_ends, read_request
 from ledger.history.log import EntryFate, EntryRecord, FateStatus
 from ledger.ids import Stream
@@ -13,6 +13,7 @@ from ledger.session.state import SessionState, end_of_batch
 from projections.budget import part_of
 from projections.config import load
 
+_CONFIGURE: Final = (ConfigChanged, RebuildCompleted)
 _MOST_FOLDS: Final = 1_000  # summaries that fold one another
 
 #: Reasons of compactions, as people say them.
@@ -55,8 +56,9 @@ async def _shown(handle: NamespaceHandle, stream: Stream, state: SessionState, r
 
 
 async def _hidden(handle: NamespaceHandle, stream: Stream, state: SessionState) -> EntryFate:
-    changed = await handle.services.store.events.find_newest(stream, ConfigChanged.type, until=state.version)
-    at, strategy = max(changed, state.life), state.config.window.type
+    events = handle.services.store.events
+    changed = [await events.find_newest(stream, each.type, until=state.version) for each in _CONFIGURE]
+    at, strategy = max(*changed, state.life), state.config.window.type
     sentence = f"Active, but the window {strategy!r} of the config of version {at} does not show it."
     return EntryFate(status="hidden", version=at, sentence=sentence)
 
@@ -81,7 +83,7 @@ async def _compacted(
             sentence = f"{sentence[:-1]}; {last} stands for it now."
         if end is not None:
             status, version = "evicted_summary", end.version
-            word = "withdrawn" if end.status == "withdrawn" else "dropped"
+            word = end.status if end.status in {"withdrawn", "retired"} else "dropped"
             sentence = f"{sentence[:-1]}; at version {version} {last} was {word}."
     return EntryFate(
         status=status,

@@ -1,6 +1,7 @@
 """Read the log as it is stored, with its proofs; read one entry; verify all of it."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -8,7 +9,7 @@ from ledger.application.fates import fate_of
 from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import existing_state, get_state
 from ledger.codec import decode
-from ledger.errors import SessionNotFound
+from ledger.errors import LogRolledBack, SessionNotFound
 from ledger.events import RecordedEvent
 from ledger.history.log import EntryRecord, LoggedEvent, read_entry, read_feed
 from ledger.history.log_page import LogPage, read_log
@@ -115,16 +116,26 @@ async def get_log(
     )
 
 
-async def get_feed(handle: NamespaceHandle, *, after: int = 0, limit: int = 100) -> list[LoggedEvent]:
+async def get_feed(
+    handle: NamespaceHandle, *, after: int = 0, after_hash: str | None = None, limit: int = 100
+) -> list[LoggedEvent]:
     """Return the events of the whole namespace after position *after*, in position order, without gaps.
 
+    A subscriber gives as *after_hash* the hash of the last event that it has, so that it learns of a restored log.
+
     Raises:
+        LogRolledBack: the event at *after* is gone, or another one.
         InvalidInput: ``bad_position`` or ``bad_limit``.
     """
     handle.services.check_open()
     check_integer(after, field="after", code="bad_position", least=0)
     check_integer(limit, field="limit", code="bad_limit", least=1, most=MOST_EVENTS)
-    return await read_feed(handle.services.store, handle.namespace_id, handle.namespace, after=after, limit=limit)
+    read = partial(read_feed, handle.services.store, handle.namespace_id, handle.namespace)
+    if after and after_hash is not None:
+        last = await read(after=after - 1, limit=1)
+        if not last or last[0].hash != after_hash:
+            raise LogRolledBack
+    return await read(after=after, limit=limit)
 
 
 async def matches_replay(handle: NamespaceHandle, session_id: str, *, user_id: str | None = None) -> bool:

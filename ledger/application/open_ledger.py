@@ -11,7 +11,7 @@ from ledger.application.services import open_services
 from ledger.errors import InvalidInput
 from ledger.ports import Store
 from ledger.ports.models import Embedder
-from ledger.settings import load_settings
+from ledger.settings import Secret, load_settings
 from ledger.strict_json import check_flag
 from ledger.summarizers import SummarizerChoice
 from projections.config import MemoryConfig
@@ -55,6 +55,7 @@ async def open_ledger(
     namespace: str | None = None,
     *,
     data_dir: Path | str | None = None,
+    password: Secret | None = None,
     actor: str | None = None,
     config: Mapping[str, Any] | MemoryConfig | None = None,
     summarizer: SummarizerChoice = None,
@@ -70,6 +71,8 @@ async def open_ledger(
         raise InvalidInput("wrong_type", "must be an embedder, such as OpenAIEmbedder(model=…)", field="embedder")
     check_flag(group_commit, field="group_commit")
     check_flag(allow_unsafe, field="allow_unsafe")
+    if password is not None and not (isinstance(password, str) or callable(password)):
+        raise InvalidInput("wrong_type", "must be text, or a function that returns it", field="password")
     settings = load_settings(database_url=database_url, namespace=namespace, data_dir=data_dir, actor=actor)
     async with open_services(
         settings,
@@ -79,5 +82,6 @@ async def open_ledger(
         embedder=embedder,
         group_commit=group_commit,
         allow_unsafe=allow_unsafe,
+        password=password,
     ) as services:
         yield facade(services.handle(settings.namespace, settings.actor))

@@ -6,10 +6,12 @@ from itertools import takewhile
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from ledger.application.forks import fork
 from ledger.application.handle import NamespaceHandle
 from ledger.application.kept_by_digest import keep_once
+from ledger.application.seen_branches import SeenBranches, may_have, newest_imported
 from ledger.application.session_start import new_entry, opening_commands, starts_life
 from ledger.application.transcript import read_transcript
 from ledger.application.writes import Decision, DecisionFor
@@ -46,10 +48,14 @@ class _Found(msgspec.Struct, frozen=True):
     done: bool = False
     #: The call was sent the newest entry of the branch, but not all before it.
     left_out: bool = False
+    #: The newest entry of the branch that a call added.
+    newest: Entry | None = None
 
 
-async def record_call(handle: NamespaceHandle, call: ReportedCall) -> None:
+async def record_call(handle: NamespaceHandle, call: ReportedCall, seen: SeenBranches) -> None:
     """Add what is new of *call* to its session, or to a fork of it; a call that is recorded already changes nothing.
+
+    A session that somebody else wrote stays as it is: what was reported of it is stored beside its entries.
 
     Raises:
         InvalidInput: an entry is over a limit; nothing of the call was written.
@@ -62,17 +68,25 @@ async def record_call(handle: NamespaceHandle, call: ReportedCall) -> None:
     for _ in range(_ATTEMPTS):
         found: list[_Found] = []
         while len(found) < MOST_BRANCHES:
-            one = await _recorded(handle, call, _name(call, len(found)), begins=not found)
+            name = _name(call, len(found))
+            if seen.differs(name, call):
+                found.append(_Found(SharedBranch(0, ends=False)))
+                continue
+            one = await _recorded(handle, call, name, begins=not found)
             if one.done:
+                seen.forget(name)
                 return
             if not one.exists:
                 break
+            if not one.branch.shared:
+                await seen.learn(handle, name, call, one.newest)
             found.append(one)
         if call.of_agent:  # it repeats what its calls of models show
             await _record_beside(handle, call)
             return
-        for number, one in enumerate(found):
-            if one.left_out and (await _gone_on(handle, call, _name(call, number))).done:
+        for name, one in [(_name(call, number), one) for number, one in enumerate(found)]:
+            if one.left_out and (await _gone_on(handle, call, name)).done:
+                seen.forget(name)
                 return
         if await _branched(handle, call, found):
             return
@@ -111,7 +125,10 @@ async def _recorded(handle: NamespaceHandle, call: ReportedCall, name: str, *, b
             return Decision([], _Found(SharedBranch(0, ends=True), exists=False))
         found = await _shared(handle, stream, state, call)
         if not found.done:
-            return Decision([], msgspec.structs.replace(found, left_out=_left_out(call, state)))
+            newest = newest_imported(state.window.entries)
+            return Decision([], replace(found, left_out=_left_out(call, state, newest), newest=newest))
+        if not found.branch.shared and not starts_life(handle, state) and state.counts.added:
+            return await _decision(handle, stream, state, [], [*call.besides, kept_whole(call)], found)
         new, beside = list(call.entries[found.branch.shared :]), [*call.besides, call.record]
         if found.branch.shared:
             beside = [*map(hidden, call.instructions), *beside]
@@ -128,7 +145,7 @@ async def _gone_on(handle: NamespaceHandle, call: ReportedCall, name: str) -> _F
 
     async def decision_for(state: SessionState) -> "Decision[_Found]":
         found = _Found(SharedBranch(0, ends=False))
-        if not _left_out(call, state):
+        if not _left_out(call, state, newest_imported(state.window.entries)):
             return Decision([], found)
         entries = [each for each in state.window.entries if is_imported(each.entry_id) or each.role == "system"]
         drafts, _ = _drafts(handle, [*call.instructions, *call.entries])
@@ -142,28 +159,20 @@ async def _gone_on(handle: NamespaceHandle, call: ReportedCall, name: str) -> _F
         ]
         left = [(each.version, each.tokens) for at, each in enumerate(entries) if at not in kept]
         beside = [*map(hidden, call.instructions), *call.besides, call.record]
-        return await _decision(handle, stream, state, again, beside, msgspec.structs.replace(found, done=True), left)
+        return await _decision(handle, stream, state, again, beside, replace(found, done=True), left)
 
     return await _written(handle, stream, decision_for)
 
 
-def _left_out(call: ReportedCall, state: SessionState) -> bool:
-    """Tell whether *call* goes on in the branch of *state*, of which it left messages out."""
-    entries = state.window.entries
-    newest = next((each for each in reversed(entries) if is_imported(each.entry_id)), None)
-    if newest is None or not any(_may_be(newest, entry) for entry in call.entries[: call.sent]):
+def _left_out(call: ReportedCall, state: SessionState, newest: Entry | None) -> bool:
+    """Tell whether *call* goes on in the branch of *state*, whose *newest* entry it has, but not all before that."""
+    if newest is None or not may_have(call, newest):
         return False
-    told = [_content(each) for each in takewhile(lambda each: each.role == "system", entries)]
+    told = [_content(each) for each in takewhile(lambda each: each.role == "system", state.window.entries)]
     drafts = [fitted_draft(entry, {}, field="") for entry in (*call.instructions[:1], *call.entries[: call.sent])]
     contents = [_content(draft) for draft in drafts]
     first = len(call.instructions[:1])
     return goes_on([_content(newest)], contents[first:], told, contents[0] if first else None)
-
-
-def _may_be(entry: Entry, raw: JsonObject) -> bool:
-    """Tell whether *raw* may become what *entry* is: a look that costs little."""
-    same = entry.kind == raw["kind"] and entry.tool_call_id == raw.get("tool_call_id")
-    return same and entry.content[:1_000] == (raw.get("content") or entry.content)[:1_000]
 
 
 def _content(entry: Entry | EntryDraft) -> bytes:
@@ -268,7 +277,8 @@ async def _decision(
     opening = opening_commands(handle, stream, state)
     write_id = handle.services.clock.ulid()
     tokenizer = (handle.services.config if new_life else state.config).tokenizer
-    entries = [new_entry(handle, draft, write_id, tokenizer) for draft in drafts]
+    new_entries = [new_entry(handle, draft, write_id, tokenizer) for draft in drafts]
+    entries = tuple(replace(entry, past=True) for entry in new_entries)
     kept = await keep_once(handle, stream, state, large, write_id)
     first = state.version + len(opening) + sum(len(each.events) for each in kept) + 1
     removed = tuple(
@@ -277,4 +287,4 @@ async def _decision(
         if entry.entry_id not in visible
     )
     follow = [FollowAgent((erasure(left, write_id, handle.services.clock.ulid()),))] if left else []
-    return Decision([*opening, *kept, AddEntries(tuple(entries)), HideAdded(removed), *follow], note, exact=True)
+    return Decision([*opening, *kept, AddEntries(entries), HideAdded(removed), *follow], note, exact=True)

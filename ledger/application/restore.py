@@ -12,15 +12,19 @@ from ledger.application.session_start import resuming_commands, session_opened, 
 from ledger.codec import decode
 from ledger.errors import EntryCovered, EntryNotFound
 from ledger.history.items import entry_added_again, prior_items, read_item_events, status_of
+from ledger.ids import Stream
 from ledger.names import check_entry_id
 from ledger.results import Guard, Version
-from ledger.session.commands import AddEntries, Command, EditEntry, RestoreState
+from ledger.session.commands import AddEntries, Command, EditEntry, ReplaceState, RestoreState
 from ledger.session.merge.command import IfMatch, PutSession, ReturningMessage, TokenCount
 from ledger.session.merge.fields import body_of, context_text
 from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
 from ledger.tokenizers import TOKENIZERS
+from ledger.transfer.session_state import whole_state
+from projections import ranges
 from projections.entries import Entry
+from projections.history import HISTORY
 from projections.item_versions import ItemVersion, item_versions
 
 
@@ -42,7 +46,7 @@ async def restore(handle: NamespaceHandle, session_id: str, version: int, **guar
     body = body_of(past)
     batches = groupby(past.window.entries, key=lambda entry: entry.write_id)
     returning = {
-        entry.entry_id: ReturningMessage(batch_id, TokenCount(entry.tokens, entry.tokenizer, entry.fallback))
+        entry.entry_id: _returning(entry, batch_id, past)
         for batch_id, batch in ((handle.services.clock.ulid(), batch) for _, batch in batches)
         for entry in batch
     }
@@ -57,15 +61,40 @@ async def restore(handle: NamespaceHandle, session_id: str, version: int, **guar
             evidence=IfMatch(),
             count=partial(count, past.config.tokenizer),
             new_ids=tuple(handle.services.clock.ulid() for _ in range(body.ids_needed)),
-            prior=await prior_items(handle.services.store, stream, state, body),
+            # an opening empties the window, so what is active now is looked up, too
+            prior=await prior_items(handle.services.store, stream, state.as_ended() if new_life else state, body),
             opening=session_opened(stream, past.config, write_id) if new_life else None,
             restoring=not new_life and state.has_expired(handle.services.clock.now()),
             returning=returning,
         )
-        return [RestoreState(put, past)]
+        anew = await _anew(handle, stream, past, state.as_ended() if new_life else state)
+        return [RestoreState(put, past, anew)]
 
     written = await handle.change(stream, commands_for, "restore", {"version": version}, guard)
     return Version(written.version, replayed=written.replayed)
+
+
+def _returning(entry: Entry, batch_id: str, past: SessionState) -> ReturningMessage:
+    flags = past.working.flags
+    return ReturningMessage(
+        batch_id,
+        TokenCount(entry.tokens, entry.tokenizer, entry.fallback),
+        ranges.contains(flags.extracted, entry.version),
+        flags.persisted_at(entry.version),
+    )
+
+
+async def _anew(
+    handle: NamespaceHandle, stream: Stream, past: SessionState, state: SessionState
+) -> ReplaceState | None:
+    """Return all entries of *past* and their summaries; None if the same entries have left the window until *state*."""
+    left = past.counts.covered, past.counts.erased
+    left_now = (state.counts.covered, state.counts.erased) if state.opened else (0, 0)
+    if left == left_now and (past.cleared_version == state.cleared_version or left == (0, 0)):
+        return None
+    events = await handle.services.store.events.read_stream(stream, until=past.version)
+    history = HISTORY.fold(map(decode, events))
+    return whole_state(past, history, handle.services.clock.ulid)
 
 
 async def restore_entry(
@@ -147,6 +176,7 @@ def _change(
         tokenizer=counted.tokenizer,
         fallback=counted.fallback,
         listed=None,
+        past=True,
     )
     return [AddEntries((added,))]
 

@@ -9,11 +9,15 @@ from dataclasses import dataclass
 from ledger.errors import InvalidInput, NotPermitted
 from ledger.events import (
     ConfigChanged,
+    EntriesReturned,
     EntryAdded,
+    EntryEdited,
     Event,
     Extraction,
     JsonObject,
     OpaqueEvent,
+    RebuildCompleted,
+    RebuildRequested,
     SessionOpened,
     SummaryViewCreated,
     SummaryViewDefinition,
@@ -100,7 +104,13 @@ class Rights:
             )
         if isinstance(event, EntryAdded):
             self.check_role(event.role, event.kind)
-        if isinstance(event, SessionOpened | ConfigChanged) and self.models is not None:
+        if isinstance(event, EntryEdited) and event.role is not None:
+            self.check_role(event.role, "message")
+        if isinstance(event, EntriesReturned):
+            for entry in event.entries:
+                self.check_role(entry.role, entry.kind)
+        configures = SessionOpened | ConfigChanged | RebuildRequested | RebuildCompleted
+        if self.models is not None and isinstance(event, configures):
             self.check_config(_loaded(event.config), known=known)
         if isinstance(event, SummaryViewCreated):
             self.check_view(event.definition)

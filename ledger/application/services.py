@@ -26,7 +26,7 @@ from ledger.prices import Prices, load_prices
 from ledger.search.finder import Finder
 from ledger.search.index import SearchIndex
 from ledger.search.knowledge import check_usable
-from ledger.settings import Settings
+from ledger.settings import Secret, Settings
 from ledger.states.batched_reads import BatchedReads
 from ledger.states.loading import States
 from ledger.states.snapshots import SESSIONS
@@ -125,6 +125,7 @@ class Services:
         self.catch_ups = CatchUps()
         self.commands = CommandHandler(store, self.states, self.clock)
         self.notifications = Notifications()
+        self.what_if_answers: dict[str, KnownAnswers] = {}
         self.compactor = Compactor(
             store,
             self.states,
@@ -138,6 +139,7 @@ class Services:
                 stream.namespace, "compaction:failed", stream.session_id, failure
             ),
             models=self.models,
+            tried=self.what_if_answers,
         )
         if summarizer is not None:
             self.compactor.set_summarizer(None, chosen_summarizer(summarizer))
@@ -155,7 +157,6 @@ class Services:
             embedder=self.embedder,
             indexes=self.record_indexes,
         )
-        self.what_if_answers: dict[str, KnownAnswers] = {}
         self._indexes: OrderedDict[str, Indexes] = OrderedDict()
         self._open_namespaces = open_namespaces
         self.names_by_id: dict[UUID, str] = {}  # a namespace never changes its name
@@ -231,6 +232,7 @@ async def open_services(
     index_patience_s: float | None = None,
     group_commit: bool = True,
     allow_unsafe: bool = False,
+    password: Secret | None = None,
 ) -> AsyncIterator[Services]:
     """Open the store that *settings* name, unless *store* is given, and wire the services; close what was opened here.
 
@@ -244,7 +246,7 @@ async def open_services(
     opened_by = os.getpid()
     model = configured_summarizer(settings, model=summarizer_model) if summarizer is None else None
     vectors = configured_embedder(settings) if embedder is None else None
-    own = store or await open_store(settings, group_commit=group_commit, allow_unsafe=allow_unsafe)
+    own = store or await open_store(settings, group_commit=group_commit, allow_unsafe=allow_unsafe, password=password)
     try:
         services = Services(
             own,

@@ -9,7 +9,6 @@ import msgspec
 from ledger.application.handle import NamespaceHandle
 from ledger.application.services import Services
 from ledger.codec import decode
-from ledger.compaction.summarizing import usable
 from ledger.contention import until_uncontended
 from ledger.errors import InvalidInput
 from ledger.event_encoding import append_request
@@ -23,6 +22,7 @@ from ledger.events import (
     SummaryViewPartitionSummarized,
 )
 from ledger.ids import Stream, namespace_id
+from ledger.summarizers.usable import usable
 from ledger.summary_views import (
     Members,
     TooManyPartitions,

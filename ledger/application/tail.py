@@ -6,6 +6,7 @@ from typing import Any, Unpack
 from ledger.application.added_entries import added_entries
 from ledger.application.handle import NamespaceHandle, check_guard
 from ledger.application.kept_by_digest import keep_once
+from ledger.application.removing import whole_removals
 from ledger.application.session_start import new_entry, opening_commands, resuming_commands, starts_life
 from ledger.application.transcript import read_transcript
 from ledger.application.writes import Decision
@@ -71,6 +72,8 @@ async def remove_entries(
 ) -> Version:
     """Remove active entries from the window, all in one write or none; return the session's version.
 
+    With each go the rest of its answer and the results of its calls.
+
     Raises:
         EntryNotFound: one of them is not active.
         VersionConflict: the session is not at *expected_version*.
@@ -82,8 +85,7 @@ async def remove_entries(
     async def commands_for(state: SessionState) -> Sequence[Command]:
         if starts_life(handle, state):
             raise EntryNotFound(names[0])
-        write_id = handle.services.clock.ulid()
-        return [*resuming_commands(handle, state), *(RemoveEntry(write_id, name) for name in names)]
+        return [*resuming_commands(handle, state), *whole_removals(handle, state, names)]
 
     stream = handle.stream(session_id, guard.get("user_id"))
     written = await handle.change(stream, commands_for, "remove_entries", {"entry_ids": names}, guard)

@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
+
 from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import get_history, get_state
 from ledger.application.session_start import new_entry, opening_commands, starts_life
@@ -67,7 +69,7 @@ async def import_session(
         command, claimed = import_state(
             state,
             write_id=write_id,
-            added=lambda draft: new_entry(handle, draft, write_id, tokenizer),
+            added=lambda draft: replace(new_entry(handle, draft, write_id, tokenizer), past=True),
             new_id=handle.services.clock.ulid,
         )
         return Decision([*opening_commands(handle, stream, newest), command], claimed)

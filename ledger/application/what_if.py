@@ -19,7 +19,8 @@ from ledger.session.views import window_of
 from ledger.strict_json import check_flag, check_integer
 from ledger.summarizers import SummarizerChoice, chosen_summarizer
 from ledger.what_if.answers import OnMiss, cache_of
-from ledger.what_if.replay import Replay, Replayed
+from ledger.what_if.replay import Replay
+from ledger.what_if.replayed import Replayed
 from ledger.what_if.run import Answers, answer_source, recorded, run, side_of
 from projections import config as memory_config
 from projections import config_check, ranges

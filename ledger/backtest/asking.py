@@ -11,7 +11,7 @@ from ledger.events import EntryAdded, RecordedEvent
 from ledger.session.state import SESSION, SessionState
 from ledger.session.views import window_of
 from ledger.tokenizers import TOKENIZERS
-from ledger.what_if.replay import Replayed
+from ledger.what_if.replayed import Replayed
 from projections import ranges
 from projections.config import MemoryConfig
 from projections.history import HISTORY

@@ -24,6 +24,7 @@ from ledger.cli.commands import ALONE, OPTIONS, help_text, modules
 from ledger.cli.output import Output
 from ledger.errors import InvalidInput, LedgerError, Unavailable
 from ledger.settings import Settings, load_settings
+from ledger.stored_projections.staleness import collected
 
 F = TypeVar("F", bound=Callable[..., None])
 R = TypeVar("R")
@@ -258,8 +259,12 @@ def options() -> Options:
 
 
 def run(work: Callable[[], Awaitable[R]]) -> R:
-    """Run *work*; an interruption cancels it."""
-    return anyio.run(work)
+    """Run *work*; an interruption cancels it. Afterwards say how old its answers are, if they are not of now."""
+    with collected() as told:
+        done = anyio.run(work)
+    for text in told:
+        options().output.warn(text)
+    return done
 
 
 def _execute(work: Callable[[], None]) -> int:

@@ -13,9 +13,12 @@ COMMANDS = {
         "compress": ("session_commands", "Compact now: old entries leave the window, and a summary replaces them."),
         "clear": ("session_commands", "Empty the window and the summaries; the history keeps everything."),
         "config show": ("config", "Print a session's memory config, or change it first with --set or --file."),
-        "adopt": ("what_if", "Set a session's whole memory config; entries that are summarized stay summarized."),
+        "adopt": (
+            "what_if",
+            "Set a session's whole memory config; with --rebuild, for its whole history.",
+        ),
         "entry edit": ("entries", "Replace the text of an entry in the window; the old text stays in its history."),
-        "entry remove": ("entries", "Remove an entry from the window; it stays in the history."),
+        "entry remove": ("entries", "Remove an entry and the rest of its answer from the window; history stays."),
         "entry pop": ("entries", "Remove the newest entry of the transcript, compacted or not, and print it."),
         "entry restore": (
             "entries",

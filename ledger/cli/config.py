@@ -1,13 +1,14 @@
 """The commands ``config show`` and ``config check``."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from ledger.cli.app import command, config, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, config_in, opened, when
 from ledger.cli.output import Output
+from ledger.cli.rebuilding import rebuilt
 from ledger.cli.source import read_bounded
 from ledger.errors import InvalidInput
 from ledger.json_models.comparing import ConfigCheckShape
@@ -17,6 +18,13 @@ from projections import config_check
 from projections.config import MemoryConfig
 from projections.config_check import ConfigFinding
 
+RebuildOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--rebuild", help="Show the whole history as if the config had always applied; waits until that is done."
+    ),
+]
+
 
 @command(config)
 def show(
@@ -25,6 +33,7 @@ def show(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a field; VALUE is JSON or text.")
     ] = None,
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="A memory config as JSON; or -.")] = None,
+    rebuild: RebuildOption = False,
     user: UserOption = None,
     at: AtOption = None,
 ) -> None:
@@ -35,12 +44,14 @@ def show(
     async def work() -> MemoryConfig:
         async with opened(opts) as ledger:
             if changes:
-                changed = await ledger.update_config(session, changes, user_id=user)
+                changed = await ledger.update_config(session, changes, rebuild=rebuild, user_id=user)
                 if changed.version == 1:
                     opts.output.note(f"session {session!r} had no events; it is created with this config")
-                return changed.config
+                return (await rebuilt(ledger, opts.output, session, changed, user_id=user)).config
             return (await ledger.get_state(session, **when(at, user))).config
 
+    if rebuild and not changes:
+        raise InvalidInput("missing_field", "give the change, with --set or --file", field="--rebuild")
     if changes and at:
         raise InvalidInput("bad_version", "must not be given with a change: the past cannot be changed", field="--at")
     value = memory_config.dump(run(work))

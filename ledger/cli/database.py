@@ -67,7 +67,7 @@ def upgrade(
     from ledger.stores.postgres.migration import upgrade as migrate  # noqa: PLC0415 - Alembic, needed once
 
     opts = options()
-    before, after = migrate(ready_url(opts.settings), existing=existing)
+    before, after = migrate(ready_url(opts.settings), existing=existing, timeout_s=opts.settings.database_timeout_s)
     text = f"revision {after}, as before" if before == after else f"revision {before or 'none'} → {after}"
     opts.output.result({"before": before, "after": after}, lambda: opts.output.say(text))
 
@@ -87,7 +87,12 @@ def login(
     if settings.login_password is None:
         raise InvalidInput("bad_password", "must be set to the new password", field="MEMORY_LEDGER_LOGIN_PASSWORD")
     password = settings.login_password.get_secret_value()
-    new = create_login(settings.database_url, check_name(name, field="LOGIN"), password)
+    new = create_login(
+        settings.database_url,
+        check_name(name, field="LOGIN"),
+        password,
+        timeout_s=settings.database_timeout_s,
+    )
     text = f"login {safe(name)} created" if new else f"password of login {safe(name)} changed"
     opts.output.result({"login": name, "made": new}, lambda: opts.output.say(text))
 
@@ -100,7 +105,13 @@ def restore(file: Annotated[str, typer.Argument(metavar="FILE", help="An export 
     opts = options()
     url = ready_url(opts.settings)
     with spooled(file) as spool, opts.output.progress("Restoring", "events") as progress:
-        done = restore_namespace(url, lambda: lines(spool), namespace=opts.namespace, progress=progress)
+        done = restore_namespace(
+            url,
+            lambda: lines(spool),
+            namespace=opts.namespace,
+            progress=progress,
+            timeout_s=opts.settings.database_timeout_s,
+        )
     copied = f"{counted(done.events, 'event')} of {counted(done.sessions, 'session')}"
     text = f"{copied} restored into namespace {done.namespace}"
     opts.output.result(done, lambda: opts.output.say(text))
@@ -119,7 +130,7 @@ def index(
     from ledger.stores.postgres.vector_indexes import index_vectors  # noqa: PLC0415 - rare
 
     opts = options()
-    done = index_vectors(ready_url(opts.settings), least=least)
+    done = index_vectors(ready_url(opts.settings), least=least, timeout_s=opts.settings.database_timeout_s)
     text = f"indexes: {len(done.created)} created, {len(done.existing)} existing, {done.dropped} dropped"
     opts.output.result(done, lambda: opts.output.say(text))
 

@@ -103,12 +103,13 @@ async def _record(output: Output, ledger: MemoryLedger, conversation: Conversati
             shown_results = len(done)
     unsubscribe()
     stats = await ledger.get_stats(_SESSION)
+    shown = (await ledger.get_context(_SESSION)).tokens
     everything = sum(entry.tokens for entry in (await ledger.get_history(_SESSION)).entries)
     output.tell(
         f"  {stats.total_entries} entries of {everything:,} tokens recorded; the model is shown "
-        f"{stats.active_entries} entries and {stats.summaries} summaries, {stats.total_tokens:,} tokens"
+        f"{stats.active_entries} entries and {stats.summaries} summaries, {shown:,} tokens"
     )
-    return {"entries": entries, "tokens": everything, "shown_tokens": stats.total_tokens, "compacted_at": compacted_at}
+    return {"entries": entries, "tokens": everything, "shown_tokens": shown, "compacted_at": compacted_at}
 
 
 async def _show_context(output: Output, ledger: MemoryLedger) -> None:

@@ -39,7 +39,7 @@ def doctor() -> None:
         with suppress(LedgerError):  # the checks below say what is wrong
             async with opened(opts) as ledger:
                 await ledger.list_sessions(limit=1)  # brings the list up to date, which knows the failing sessions
-        return await examine(url, embedded=embedded)
+        return await examine(url, embedded=embedded, timeout_s=settings.database_timeout_s)
 
     checks = [*run(work), check_key(settings), check_environment(os.environ)]
     worst = max((check.level for check in checks), key=("ok", "weaker", "fails").index, default="ok")

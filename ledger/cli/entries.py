@@ -56,7 +56,7 @@ def edit(
 
 @command(entry)
 def remove(session: SessionArgument, entry: EntryArgument, user: UserOption = None) -> None:
-    """Remove an entry from the window; it stays in the history."""
+    """Remove an entry and the rest of its answer from the window; history stays."""
     _change(session, entry, user, "removed", lambda ledger, name: ledger.remove_entry(session, name, user_id=user))
 
 

@@ -24,6 +24,9 @@ def import_ams(
             envvar="MEMORY_LEDGER_IMPORT_TOKEN", show_envvar=False, help="The server's bearer token, if it needs one."
         ),
     ] = None,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=1, help="How many seconds reading the server may take in all.")
+    ] = 3_600,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read everything, write nothing.")] = False,
     user: UserOption = None,
 ) -> None:
@@ -40,7 +43,10 @@ def import_ams(
 
     async def work() -> "AmsImportResult":
         with opts.output.progress("Importing", "sessions") as progress:
-            async with AmsSource.open(url, token=token) as source, AmsImport.open(opts.settings, service) as taking:
+            async with (
+                AmsSource.open(url, token=token, deadline_s=timeout) as source,
+                AmsImport.open(opts.settings, service) as taking,
+            ):
                 return await taking.run(
                     source, namespace=opts.namespace, user_id=user, dry_run=dry_run, progress=progress
                 )

@@ -11,6 +11,7 @@ import typer
 from ledger.cli.app import Options, app, command, options, run
 from ledger.cli.arguments import UserOption, opened
 from ledger.cli.import_report import (
+    note_counts,
     placed,
     plain_notes,
     show_end,
@@ -72,6 +73,7 @@ def import_(
     lines = sum((Counter(imported.other_lines) for imported in done), Counter[str]())
     notes = [note for imported in done for note in imported.notes]
     value = {**counts, "session_ids": names, "other_lines": dict(lines.most_common()), "notes": plain_notes(notes)}
+    value["note_counts"] = note_counts(notes)
 
     def show() -> None:
         show_imported(opts.output, counts, lines, names)

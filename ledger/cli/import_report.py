@@ -4,7 +4,7 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -13,6 +13,16 @@ from ledger.cli.output import Output, counted, safe
 from ledger.cli.source import in_file
 from ledger.cli.transcript_folder import FolderImport
 from ledger.errors import ImportRefused, InvalidInput, LedgerError, SessionExists
+from ledger.importers.parts.steps import (
+    GUESSED,
+    LEFT_OUT,
+    NO_CALL,
+    NO_CONTENT,
+    NO_RESULT,
+    NOT_UNDERSTOOD,
+    REWIND,
+    UNKNOWN,
+)
 from ledger.transfer.importing import Imported, ImportNote
 
 
@@ -34,6 +44,7 @@ def show_folders(opts: Options, folders: FolderImport, user: str | None) -> None
         "session_ids": names,
         "other_lines": dict(lines.most_common()),
         "notes": plain_notes(folders.notes),
+        "note_counts": note_counts(folders.notes),
         "files": folders.files,
         "no_transcripts": sorted(folders.others),
         "failed": [{"file": path, "message": message} for path, message in failed.items()],
@@ -100,9 +111,32 @@ def plain_notes(notes: Iterable[ImportNote]) -> list[dict[str, Any]]:
     return [msgspec.to_builtins(note) for note in notes]
 
 
+#: What the notes of a kind are about, in the order in which they are counted.
+_KINDS: Final = {
+    NOT_UNDERSTOOD: "not understood",
+    LEFT_OUT: "left out",
+    NO_CONTENT: "without content",
+    NO_RESULT: "calls without a result",
+    NO_CALL: "results without a call",
+    GUESSED: "roles guessed",
+    UNKNOWN: "windows not known",
+    REWIND: "rewinds",
+}
+
+
+def note_counts(notes: Iterable[ImportNote]) -> dict[str, int]:
+    """Return how many *notes* there are of each kind, of those that there are."""
+    counted = Counter(note.kind for note in notes)
+    return {kind: counted[kind] for kind in _KINDS if counted[kind]}
+
+
 def show_notes(output: Output, notes: Sequence[ImportNote]) -> None:
-    """Say where the window of a session may be another than its agent had, and where the agent went back."""
-    for note in notes[:5]:
+    """Say what was not understood, and where a window may be another than its agent had: counted, the first by name."""
+    if len(notes) > 1:
+        counts = note_counts(notes)
+        output.say("notes: " + ", ".join(f"{_KINDS[kind]} {number:,}" for kind, number in counts.items()), "yellow")
+    order = list(_KINDS)
+    for note in sorted(notes, key=lambda note: order.index(note.kind))[:5]:
         output.say(safe(f"{note.session_id}, line {note.line}: {note.text}"), "yellow")
     if len(notes) > 5:
         output.say(f"… and {len(notes) - 5:,} more notes, all with --json", "yellow")

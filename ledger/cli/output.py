@@ -127,6 +127,13 @@ class Output:
             message = safe(str(fault)).replace("\n", "\\n").replace("\t", "\\t")
             self.errors.print(Text(f"memory-ledger: {message}"), soft_wrap=True)
 
+    def warn(self, text: str) -> None:
+        """Print what is to be known about the result on standard error."""
+        if self.json:
+            print(msgspec.json.encode({"warning": safe(text)}).decode(), file=sys.stderr)
+        else:
+            self.note(text)
+
     def note(self, text: str) -> None:
         """Print a remark on standard error, except with ``--json``."""
         if not self.json:

@@ -175,6 +175,7 @@ def context(
         "version": found.version,
         "tokens": found.tokens,
         "budget": BudgetShape.model_validate(found.budget),
+        "counted_by_text": list(found.counted_by_text),
         "window_not_known": not_known,
         "recalled": [RecalledShape.model_validate(entry) for entry in found.recalled],
         "text": found.text,
@@ -207,6 +208,11 @@ def context(
                 "the log of this session does not say all that the agent sent, so it may have been shown something "
                 "else; `import` of the file says where"
             )
+        if older := len(found.counted_by_text):
+            opts.output.note(
+                f"{older} of the entries were counted by their text alone, by an older release: a request has more "
+                "tokens; `memory-ledger what-if SESSION --recount` counts them again"
+            )
 
     opts.output.result(value, show_context)
 
@@ -224,7 +230,10 @@ def stats(session: SessionArgument, user: UserOption = None, at: AtOption = None
     found = run(work)
 
     def show_table() -> None:
-        rows = [(name.replace("_", " "), cell_of(getattr(found, name))) for name in found.__struct_fields__]
+        words = {"total_tokens": "tokens kept", "active_tokens": "tokens kept of entries"}
+        rows = [
+            (words.get(name, name.replace("_", " ")), cell_of(getattr(found, name))) for name in found.__struct_fields__
+        ]
         opts.output.table(("", ">"), rows)
 
     opts.output.result(StatsShape.model_validate(found), show_table)
@@ -233,8 +242,9 @@ def stats(session: SessionArgument, user: UserOption = None, at: AtOption = None
 def show_budget(output: Output, budget: Budget) -> None:
     """Print the tokens of each part, their sum, the limit and the excess."""
     parts = [name for name in budget.__struct_fields__ if name != "limit"]
-    rows = [(name.replace("_", " "), cell_of(getattr(budget, name))) for name in (*parts, "tokens", "limit", "excess")]
-    output.table(("", ">"), rows)
+    rows = [(name.replace("_", " "), cell_of(getattr(budget, name))) for name in parts]
+    sums = [("tokens shown", budget.tokens), ("limit", budget.limit), ("excess", budget.excess)]
+    output.table(("", ">"), [*rows, *((name, cell_of(value)) for name, value in sums)])
 
 
 def over_limit(budget: Budget) -> str:

@@ -53,7 +53,7 @@ def add(
         revoked_at=None,
     )
     key_id, secret = new_token()
-    with token_admin(ready_url(opts.settings)) as admin:
+    with token_admin(ready_url(opts.settings), timeout_s=opts.settings.database_timeout_s) as admin:
         admin.add(key_id, structs.replace(token, token_hash=hash_of(secret)))
     shown = {"key_id": key_id, "token": secret, "name": token.name, "expires_at": token.expires_at}
     opts.output.result(shown, lambda: opts.output.say(secret))
@@ -65,7 +65,7 @@ def list_tokens() -> None:
     from ledger.stores.postgres.token_admin import token_admin  # noqa: PLC0415 - rare
 
     opts = options()
-    with token_admin(ready_url(opts.settings)) as admin:
+    with token_admin(ready_url(opts.settings), timeout_s=opts.settings.database_timeout_s) as admin:
         found = admin.all()
 
     def show() -> None:
@@ -89,7 +89,7 @@ def revoke(key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="As `tok
     from ledger.stores.postgres.token_admin import token_admin  # noqa: PLC0415 - rare
 
     opts = options()
-    with token_admin(ready_url(opts.settings)) as admin:
+    with token_admin(ready_url(opts.settings), timeout_s=opts.settings.database_timeout_s) as admin:
         if not admin.revoke(check_name(key_id, field="KEY_ID")):
             raise NotFound("there is no token with this key id; `memory-ledger token list` lists them")
     opts.output.result({"revoked": key_id}, lambda: opts.output.say("revoked"))

@@ -26,7 +26,7 @@ def window(session: SessionArgument, user: UserOption = None, at: AtOption = Non
     def show_table() -> None:
         recorded = found.recorded.verdict if found.recorded else "not recorded"
         head = f"{safe(session)} at version {found.version}: {counted(found.total, 'item')}"
-        opts.output.say(f"{head}, {counted(found.tokens, 'token')}, {recorded}", "bold")
+        opts.output.say(f"{head}, {counted(found.tokens, 'token')} shown, {recorded}", "bold")
         rows = [
             (
                 str(item.version),

@@ -6,8 +6,9 @@ import typer
 
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, config_in, opened, point, when
-from ledger.cli.config import show_findings
+from ledger.cli.config import RebuildOption, show_findings
 from ledger.cli.output import Output, counted, one_line
+from ledger.cli.rebuilding import rebuilt
 from ledger.errors import InvalidInput
 from ledger.history.difference import Difference, Side
 from ledger.json_models.comparing import DifferenceShape, WhatIfShape
@@ -41,8 +42,8 @@ def what_if(
 ) -> None:
     """Show what the model would see under another config or without an entry; writes nothing."""
     opts = options()
-    if config is None and not without:
-        raise InvalidInput("missing_field", "give --config, --without, or both", field="--config")
+    if config is None and not without and not recount:
+        raise InvalidInput("missing_field", "give --config, --without or --recount", field="--config")
     wanted = None if config is None else config_in(config)
     then = when(at, user)
     left_out = [int(name) if name.isascii() and name.isdigit() else name for name in without or []]
@@ -100,8 +101,13 @@ def diff(
 
 
 @command(app)
-def adopt(session: SessionArgument, config: ConfigOption = None, user: UserOption = None) -> None:
-    """Set a session's whole memory config; entries that are summarized stay summarized."""
+def adopt(
+    session: SessionArgument,
+    config: ConfigOption = None,
+    rebuild: RebuildOption = False,
+    user: UserOption = None,
+) -> None:
+    """Set a session's whole memory config; with --rebuild, for its whole history."""
     opts = options()
     if config is None:
         raise InvalidInput("missing_field", "give the memory config to adopt", field="--config")
@@ -109,8 +115,10 @@ def adopt(session: SessionArgument, config: ConfigOption = None, user: UserOptio
 
     async def work() -> MemoryConfig:
         async with opened(opts) as ledger:
-            adopted = await ledger.update_config(session, wanted, replace=True, existing=True, user_id=user)
-            return adopted.config
+            adopted = await ledger.update_config(
+                session, wanted, replace=True, existing=True, rebuild=rebuild, user_id=user
+            )
+            return (await rebuilt(ledger, opts.output, session, adopted, user_id=user)).config
 
     value = memory_config.dump(run(work))
     opts.output.result(value, lambda: opts.output.console.print_json(data=value))

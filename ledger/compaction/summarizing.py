@@ -3,7 +3,6 @@
 This module has no access to the store, so no transaction can be open during a model call (trust M-1).
 """
 
-import re
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -14,26 +13,18 @@ from msgspec.structs import replace
 
 from ledger.compaction.dialogue import Dialogue
 from ledger.compaction.driving import drive
-from ledger.errors import InvalidInput, SummarizerFailed
+from ledger.errors import SummarizerFailed
 from ledger.events import CompactionRequested, Method, ModelOutput
-from ledger.limits import CONTENT_BYTES
 from ledger.ports import Clock, Summarizer, SummaryText, Tokenizer
 from ledger.session.commands import SummaryOutcome
-from ledger.strict_json import check_text
 from ledger.summarizers.extractive import extract
 from ledger.summarizers.model_calls import ModelCalls
+from ledger.summarizers.usable import cleaned, usable
 from projections.entries import Entry
 from projections.prompts import SummaryRequest
 from projections.strategies.base import Digest
 from projections.summaries import Summary
 
-_THOUGHT: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
-_REFUSAL: Final = re.compile(
-    r"\W*(?:(?:i['\u2019]?m|i am) (?:sorry|unable|not able)|"
-    r"i (?:cannot|can['\u2019]t|can not|won['\u2019]t)|as an ai\b|"
-    r"no prior (?:history|conversation|context))",
-    re.IGNORECASE,
-)
 #: From the least to the most trusted; a summary has the lowest trust among its sources (trust M-4).
 _TRUST: Final = ("external", "model", "user", "operator")
 #: Of a summary without a model: the share of its source, and the least and most tokens.
@@ -188,43 +179,6 @@ def _checked(requested: CompactionRequested, text: str, common: SummaryOutcome, 
 
 def _moments(entries: Sequence[Entry], others: Sequence[datetime | None]) -> list[datetime]:
     return [*(entry.created_at for entry in entries), *(moment for moment in others if moment is not None)]
-
-
-def cleaned(answer: str) -> str:
-    """Return the text of an untrusted *answer* without thoughts and outer blanks, valid to store; it may be empty.
-
-    Raises:
-        SummarizerFailed: ``invalid_output``.
-
-    Source: R-SUM-5, trust M-3.
-    """
-    if len(answer) > 2 * CONTENT_BYTES:
-        raise SummarizerFailed("invalid_output", f"the answer has {len(answer)} characters")
-    text = _THOUGHT.sub("", answer).strip()
-    try:
-        if text:
-            check_text(text, field="summary")
-    except InvalidInput as fault:
-        raise SummarizerFailed("invalid_output", str(fault)) from fault
-    if len(text.encode()) > CONTENT_BYTES:
-        raise SummarizerFailed("invalid_output", f"the answer is longer than {CONTENT_BYTES} bytes")
-    return text
-
-
-def usable(answer: str) -> str:
-    """Return *answer*, cleaned, if it can be a summary.
-
-    Raises:
-        SummarizerFailed: ``empty`` or ``invalid_output``.
-
-    Source: R-CMP-6, trust M-3, I-53.
-    """
-    text = cleaned(answer)
-    if not text:
-        raise SummarizerFailed("empty", "the answer is empty")
-    if _REFUSAL.match(text):
-        raise SummarizerFailed("invalid_output", "the answer is a refusal, not a summary")
-    return text
 
 
 def trust_of(entries: Sequence[Entry], folded: Sequence[Summary]) -> str:

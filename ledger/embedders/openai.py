@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ledger.errors import EmbedderFailed, InvalidInput, Unavailable
+from ledger.settings import Secret, value_now
 
 _NO_KEY: Final = "none"  # the client requires a key; a local model does not
 _CHARACTERS: Final = 24_000  # models refuse more than about 8,000 tokens
@@ -15,7 +16,8 @@ _CHARACTERS: Final = 24_000  # models refuse more than about 8,000 tokens
 class OpenAIEmbedder:
     """A `ports.models.Embedder` over ``/embeddings``; needs the ``[openai]`` extra.
 
-    Without *api_key* the key in ``OPENAI_API_KEY`` is used. *timeout_s* limits a call including its retries. Of a long
+    *api_key* may be a function, asynchronous or not, which is called for each call of the model; without it
+    ``OPENAI_API_KEY`` is read each time. *timeout_s* limits a call including its retries. Of a long
     text the first 24,000 characters are embedded.
 
     Raises:
@@ -28,7 +30,7 @@ class OpenAIEmbedder:
         *,
         model: str,
         base_url: str | None = None,
-        api_key: str | None = None,
+        api_key: Secret | None = None,
         timeout_s: float = 30.0,
         max_retries: int = 2,
     ) -> None:
@@ -36,12 +38,12 @@ class OpenAIEmbedder:
             from openai import AsyncOpenAI  # noqa: PLC0415 - an extra, and slow to load
         except ImportError as missing:
             raise Unavailable("install memory-ledger[openai] to embed with a model") from missing
-        key = api_key or os.environ.get("OPENAI_API_KEY") or (_NO_KEY if base_url else None)
-        if key is None:
+        if not (api_key or os.environ.get("OPENAI_API_KEY") or base_url):
             raise InvalidInput("missing_field", "must be given, or set OPENAI_API_KEY", field="api_key")
+        self._api_key = api_key
         self.model: str = model
         self._timeout_s = timeout_s
-        self._client = AsyncOpenAI(base_url=base_url, api_key=key, timeout=timeout_s, max_retries=max_retries)
+        self._client = AsyncOpenAI(base_url=base_url, api_key=_NO_KEY, timeout=timeout_s, max_retries=max_retries)
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a vector for each text, in order.
@@ -53,7 +55,8 @@ class OpenAIEmbedder:
 
         try:
             async with asyncio.timeout(self._timeout_s):
-                answer = await self._client.embeddings.create(
+                client = await self._client_now()
+                answer = await client.embeddings.create(
                     model=self.model, input=[text[:_CHARACTERS] or " " for text in texts], encoding_format="float"
                 )
         except (TimeoutError, openai.APITimeoutError) as fault:
@@ -65,6 +68,13 @@ class OpenAIEmbedder:
         except ValueError as fault:  # the client does not catch JSON and UTF-8 errors
             raise EmbedderFailed("the embedding endpoint's answer is not JSON") from fault
         return _read(answer, len(texts))
+
+    async def _client_now(self) -> Any:
+        try:
+            key = await value_now(self._api_key or os.environ.get("OPENAI_API_KEY") or _NO_KEY)
+        except Exception as fault:  # a function of the user may raise anything
+            raise EmbedderFailed(f"the key could not be read: {type(fault).__name__}") from fault
+        return self._client.with_options(api_key=key)
 
     async def close(self) -> None:
         """Close the client's connections."""

@@ -42,6 +42,15 @@ from ledger.events.entries import EntriesExtracted, EntriesIndexed, EntryAdded, 
 from ledger.events.kept import KeptRemoved, KeptSet
 from ledger.events.memories import MemoryAdded, MemoryEdited, MemoryFields, MemoryPromoted, MemoryRemoved
 from ledger.events.payloads import EVENT_TYPES, AccessEvent, Event, RecordEvent, SummaryViewEvent
+from ledger.events.rebuilds import (
+    EntriesReturned,
+    RebuildAnswered,
+    RebuildCompleted,
+    RebuildFailed,
+    RebuildFailure,
+    RebuildRequested,
+    ReturnedEntry,
+)
 from ledger.events.recorded import NewEvent, OpaqueEvent, RecordedEvent, StoredEvent, UndecodedEvent
 from ledger.events.records import RecordCreated, RecordDeleted, RecordEdited, RecordMerged, RecordRestored, RecordSource
 from ledger.events.session import (
@@ -89,6 +98,7 @@ __all__ = [
     "Effect",
     "EntriesExtracted",
     "EntriesIndexed",
+    "EntriesReturned",
     "EntryAdded",
     "EntryEdited",
     "EntryRemoved",
@@ -117,6 +127,11 @@ __all__ = [
     "Pass",
     "PlannedCall",
     "Ranges",
+    "RebuildAnswered",
+    "RebuildCompleted",
+    "RebuildFailed",
+    "RebuildFailure",
+    "RebuildRequested",
     "RecordCreated",
     "RecordDeleted",
     "RecordEdited",
@@ -125,6 +140,7 @@ __all__ = [
     "RecordRestored",
     "RecordSource",
     "RecordedEvent",
+    "ReturnedEntry",
     "Role",
     "SessionCleared",
     "SessionOpened",

@@ -20,7 +20,8 @@ class ContextRendered(Payload, frozen=True):
     version. ``text_digest`` is the SHA-256 of the text, ``messages_digest`` that of the canonical JSON of the chat
     messages, ``config_digest`` that of the canonical JSON of the memory config. ``items`` is what was shown, in
     order: runs of entry versions, both ends included, and ids of summaries. ``recalled`` are the entries that a
-    search found, each with its score; ``knowledge`` are the pieces of knowledge bases, best first.
+    search found, each with its score; ``gaps`` are those before which a gap was marked; ``knowledge`` are the pieces
+    of knowledge bases, best first.
     """
 
     type = "context.rendered"
@@ -32,4 +33,5 @@ class ContextRendered(Payload, frozen=True):
     tokens: int
     items: tuple[tuple[int, int] | str, ...] = ()
     recalled: tuple[tuple[int, float], ...] = ()
+    gaps: tuple[int, ...] = ()
     knowledge: tuple[KnowledgeSource, ...] = ()

@@ -22,7 +22,8 @@ class EntryAdded(Payload, frozen=True):
 
     An entry that comes back, or moves to the end, is added again with its id and flags: *persisted_at* is when it
     became a record of long-term memory, *extracted* whether memories were extracted from it. *listed*, on the first
-    entry of a write, is what the writer knew; without it, the writer knew only what it wrote.
+    entry of a write, is what the writer knew; without it, the writer knew only what it wrote. *past* is true if the
+    entry was imported, recorded from a report or restored: no compaction follows it.
     """
 
     type = "entry.added"
@@ -44,6 +45,7 @@ class EntryAdded(Payload, frozen=True):
     persisted_at: datetime | None = None
     extracted: bool = False
     listed: KnownToWriter | None = None
+    past: bool = False
 
     @property
     def item_id(self) -> str:

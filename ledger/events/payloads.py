@@ -15,6 +15,13 @@ from ledger.events.contexts import ContextRendered
 from ledger.events.entries import EntriesExtracted, EntriesIndexed, EntryAdded, EntryEdited, EntryRemoved
 from ledger.events.kept import KeptRemoved, KeptSet
 from ledger.events.memories import MemoryAdded, MemoryEdited, MemoryPromoted, MemoryRemoved
+from ledger.events.rebuilds import (
+    EntriesReturned,
+    RebuildAnswered,
+    RebuildCompleted,
+    RebuildFailed,
+    RebuildRequested,
+)
 from ledger.events.records import RecordCreated, RecordDeleted, RecordEdited, RecordMerged, RecordRestored
 from ledger.events.session import (
     ConfigChanged,
@@ -57,6 +64,11 @@ Event: TypeAlias = (
     | CompactionFailed
     | CompactionDiscarded
     | CompactionContinued
+    | RebuildRequested
+    | RebuildAnswered
+    | RebuildCompleted
+    | RebuildFailed
+    | EntriesReturned
     | EntryEdited
     | EntryRemoved
     | EntriesExtracted

@@ -8,13 +8,20 @@ import msgspec
 
 from ledger.codec import decode
 from ledger.errors import NotFound
-from ledger.events import CompactionCompleted, CompactionRequested, ContextSet, RecordedEvent, SessionCleared
+from ledger.events import (
+    CompactionCompleted,
+    CompactionRequested,
+    ContextSet,
+    RebuildCompleted,
+    RecordedEvent,
+    SessionCleared,
+)
 from ledger.ids import Stream
 from ledger.ports import Store
 from projections import ranges
 from projections.summaries import Summary, summary_context, summary_of
 
-SummaryStatus: TypeAlias = Literal["live", "folded", "withdrawn", "cleared", "evicted"]
+SummaryStatus: TypeAlias = Literal["live", "folded", "withdrawn", "retired", "cleared", "evicted"]
 
 _CHUNK: Final = 50  # events read at once
 _REQUESTS: Final = 20  # requests that are looked at for that of a compaction
@@ -31,11 +38,16 @@ class SummaryEnd(msgspec.Struct, frozen=True):
 async def read_coverings(
     store: Store, stream: Stream, wanted: Collection[int], *, until: int
 ) -> dict[int, list[RecordedEvent]]:
-    """Return the compactions that cover each entry of *wanted*, oldest first, up to the one by which it left."""
+    """Return the compactions that cover each entry of *wanted*, oldest first, up to the one by which it left.
+
+    A rebuild sets aside those before it.
+    """
     coverings: dict[int, list[RecordedEvent]] = {version: [] for version in wanted}
     waiting = set(wanted)
     types = [CompactionCompleted.type]
-    found = await store.events.find_types(stream, types, after=min(wanted), until=until) if wanted else []
+    rebuilt = await store.events.find_newest(stream, RebuildCompleted.type, until=until) if wanted else 0
+    after = max(rebuilt, min(wanted, default=0))
+    found = await store.events.find_types(stream, types, after=after, until=until) if wanted else []
     for at in range(0, len(found), _CHUNK):
         if not waiting:
             break
@@ -80,24 +92,32 @@ async def read_ends(store: Store, stream: Stream, summaries: Mapping[str, int], 
         at = bisect_right(clears, version)
         if at < len(clears):
             ends[name] = SummaryEnd(clears[at], "cleared")
-    types = [CompactionCompleted.type, ContextSet.type]
+    types = [CompactionCompleted.type, ContextSet.type, RebuildCompleted.type]
     found = await store.events.find_types(stream, types, after=first, until=until)
     for at in range(0, len(found), _CHUNK):
         if all(name in ends and ends[name].version < found[at] for name in waiting):
             break
         for event in map(decode, await store.events.read_versions(stream, ranges.ranges_of(found[at : at + _CHUNK]))):
-            payload = event.payload
-            if not isinstance(payload, CompactionCompleted | ContextSet):
-                continue
-            for name in set(payload.folds).intersection(waiting):
+            ended, into = _ended_by(event)
+            for name in ended.intersection(waiting):
                 is_first = name not in ends or event.version < ends[name].version
                 if waiting[name] < event.version and is_first:
-                    status: SummaryStatus = "folded" if payload.summary_id else "withdrawn"
-                    ends[name] = SummaryEnd(event.version, status, payload.summary_id)
+                    ends[name] = SummaryEnd(event.version, *into)
                     del waiting[name]
         if not waiting:
             break
     return ends
+
+
+def _ended_by(event: RecordedEvent) -> tuple[set[str], tuple[SummaryStatus, str | None]]:
+    """Return the ids of the summaries that *event* ended, how, and the one that folds them."""
+    match event.payload:
+        case RebuildCompleted(retired=retired):
+            return set(retired), ("retired", None)
+        case CompactionCompleted(folds=folds, summary_id=name) | ContextSet(folds=folds, summary_id=name):
+            return set(folds), ("folded" if name else "withdrawn", name)
+        case _:
+            return set(), ("folded", None)
 
 
 def summary_in(event: RecordedEvent) -> Summary | None:

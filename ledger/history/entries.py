@@ -97,9 +97,8 @@ def _interaction(here: Sequence[Entry], version: int, *, begins: bool, ends: boo
             continue
         is_begun = begins or interaction.entries[0].starts_interaction
         waits = any(
-            all(entry.kind == "tool_call" for entry in unit.entries)
+            {"tool_call"} == {entry.kind for entry in unit.entries} & {"tool_call", "tool_result"}
             for unit in group_units(interaction.entries)
-            if unit.entries[0].kind == "tool_call"
         )
         whole = ends or (index < len(found) - 1 and not waits)
         return interaction.entries if is_begun and whole else None

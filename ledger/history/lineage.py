@@ -11,9 +11,11 @@ from ledger.events import (
     CompactionRequested,
     ContextRendered,
     ContextSet,
+    EntriesReturned,
     EntryAdded,
     EntryEdited,
     EntryRemoved,
+    RebuildCompleted,
     RecordedEvent,
     SessionCleared,
 )
@@ -74,6 +76,8 @@ async def read_descent(
         CompactionCompleted,
         ContextSet,
         ContextRendered,
+        RebuildCompleted,
+        EntriesReturned,
         SessionCleared,
         after=min(versions),
         until=until,
@@ -84,9 +88,13 @@ async def read_descent(
         for event in events
         if isinstance(payload := event.payload, CompactionRequested) and is_users and names_task(payload.strategy)
     }
+    told = dict(told for event in events if isinstance(event.payload, RebuildCompleted) for told in event.payload.tasks)
     tasks: dict[int, int] = {}
     for event in events:
         if isinstance(payload := event.payload, CompactionCompleted) and payload.method != "heuristic":
+            if payload.compaction_id in told:
+                tasks[event.version] = told[payload.compaction_id]
+                continue
             at = asked.get(payload.compaction_id, 0)
             covers = any(ranges.contains(payload.covered, version) for version in versions)
             if not covers and any(version < at < left[version] for version in versions):
@@ -98,15 +106,18 @@ async def read_descent(
 
 
 def _left(version: int, events: Iterable[RecordedEvent], until: int) -> int:
-    """Return the version at which the entry of *version* left the window, above *until* if it is in it still."""
-    for event in events:
+    """Return the version at which the entry of *version* last left the window, above *until* if it is in it still."""
+    left = until + 1
+    for event in sorted(events, key=lambda event: event.version):
         match event.payload:
             case EntryRemoved(entry_version=removed) if removed == version:
                 return event.version
             case CompactionCompleted(effect="replace" | "erase", covered=covered) if ranges.contains(covered, version):
-                return event.version
+                left = min(left, event.version)
+            case EntriesReturned() as payload if ranges.contains(payload.versions, version):
+                left = until + 1
             case SessionCleared() if event.version > version:
-                return event.version
+                return min(left, event.version)
             case _:
                 pass
-    return until + 1
+    return left

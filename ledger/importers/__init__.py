@@ -13,12 +13,14 @@ from ledger.errors import ImportRefused, InvalidInput
 from ledger.importers import (
     anthropic_messages,
     bfcl_memory,
+    chat_exports,
     claude_code,
     codex,
     dated_sessions,
     gemini_cli,
     langfuse,
     langsmith,
+    openai_assistants,
     openai_chat,
     openai_responses,
     openhands,
@@ -28,6 +30,7 @@ from ledger.importers import (
 )
 from ledger.importers.base import Conversation, ConversationReader, Importer, session_name_of, with_ids
 from ledger.importers.parts.documents import Document, documents, each_document
+from ledger.importers.parts.unread import Understood
 
 __all__ = [
     "IMPORTERS",
@@ -52,6 +55,8 @@ IMPORTERS: tuple[Importer, ...] = (
     swe_agent.IMPORTER,
     bfcl_memory.IMPORTER,
     dated_sessions.IMPORTER,
+    chat_exports.IMPORTER,
+    openai_assistants.IMPORTER,
     openai_responses.IMPORTER,
     anthropic_messages.IMPORTER,
     sharegpt.IMPORTER,
@@ -67,7 +72,7 @@ def read(found: Iterable[Document], *, name: str) -> list[Conversation]:
     """Return the conversations in the *found* documents; *name* is for sessions without a name of their own.
 
     Raises:
-        ImportRefused: ``unknown_format``, or the fault of the first bad line.
+        ImportRefused: ``unknown_format``, the fault of the first bad line, or ``not_understood`` for most of the file.
     """
     return [Conversation(one.format, one.session_id, tuple(one.steps)) for one in _each(iter(found), name)]
 
@@ -101,7 +106,8 @@ class TranscriptFile:
         """Yield the conversations; the batches of one are gone when the next is yielded.
 
         Raises:
-            ImportRefused: ``unknown_format``, the fault of the first bad line, or ``several_sessions`` for one name.
+            ImportRefused: ``unknown_format``, the fault of the first bad line, ``several_sessions`` for one name, or
+                ``not_understood`` for most of the file, at its end.
         """
         for number, one in enumerate(_each(each_document(self._lines()), self._name, self._session_id, self._format)):
             if number and self._session_id is not None:
@@ -114,13 +120,15 @@ def _each(
 ) -> Iterator[ConversationReader]:
     """Yield the conversations; a name that an earlier one has gets a number, such as for several runs of a task."""
     taken: set[str] = set()
+    understood = Understood()
     for one in _raw(found, name, format_):
         own, number = session_id or one.session_id, 1
         while session_id is None and own in taken:
             number += 1
             own = f"{one.session_id}-{number}"
         taken.add(own)
-        yield ConversationReader(one.format, own, with_ids(own, one.steps))
+        yield ConversationReader(one.format, own, with_ids(own, understood.counted(one.steps)))
+    understood.check()
 
 
 def _raw(found: Iterator[Document], name: str, format_: str | None) -> Iterator[ConversationReader]:

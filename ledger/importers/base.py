@@ -15,7 +15,16 @@ from ledger.errors import ImportRefused, InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.parts.documents import Document
 from ledger.importers.parts.fitting import fitted_draft
-from ledger.importers.parts.steps import Attached, Batch, ConversationStep, WindowChange, batches_of
+from ledger.importers.parts.steps import (
+    NOTE,
+    Attached,
+    Batch,
+    ConversationStep,
+    Noticed,
+    WindowChange,
+    batches_of,
+)
+from ledger.importers.parts.unread import OpenCalls, checked
 from ledger.session.drafts import EntryDraft
 from ledger.strict_json import TRANSCRIPT, parse
 
@@ -24,7 +33,8 @@ _REFUSED: Final = re.compile("/+")
 _NAME_CHARACTERS: Final = 200
 _NAME_BYTES: Final = 400
 _ENDINGS: Final = {"json", "jsonl", "ndjson", "traj"}
-EMPTY: Final = "[empty message]"
+#: The fields of a message that may have its time.
+TIMES: Final = ("created_at", "timestamp", "created", "createdAt")
 #: How the ids of entries begin that an import made.
 IMPORTED: Final = "imp-"
 
@@ -89,7 +99,7 @@ def shaped(where: str, *, line: int) -> Iterator[None]:
 def conversation(
     format_: str,
     session_id: str,
-    messages: Iterable[tuple[int, list[JsonObject] | WindowChange]],
+    messages: Iterable[tuple[int, list[JsonObject] | WindowChange | Noticed]],
     *,
     about: JsonObject | None = None,
 ) -> ConversationReader:
@@ -103,17 +113,21 @@ def conversation(
 
 
 def steps(
-    name: str, messages: Iterable[tuple[int, list[JsonObject] | WindowChange]], about: JsonObject | None = None
+    name: str,
+    messages: Iterable[tuple[int, list[JsonObject] | WindowChange | Noticed]],
+    about: JsonObject | None = None,
 ) -> Iterator[ConversationStep]:
-    """Yield the steps of a conversation of raw entries; see `conversation`."""
+    """Yield the steps of a conversation of raw entries; see `conversation`. What was not understood is noted."""
     whole = {"conversation": about} if about else {}
+    calls = OpenCalls()
     for number, (line, message) in enumerate(messages):
         if not isinstance(message, list):
             yield message
             continue
         drafts: list[EntryDraft] = []
         attached: dict[str, bytes] = {}
-        for raw in message:
+        for each in message:
+            raw = _placed(checked(each, line), line)
             try:
                 entry = {**raw, "data": {**(raw.get("data") or {}), **whole}} if whole else raw
                 drafts.append(fitted_draft(entry, attached, field=f"{name}, message {number}"))
@@ -122,8 +136,18 @@ def steps(
             whole = {}
         if attached:
             yield Attached(attached)
+        yield from calls.take(drafts, line)
         if drafts:
             yield tuple(drafts)
+    yield from calls.left()
+
+
+def _placed(entry: JsonObject, line: int) -> JsonObject:
+    """Return the raw *entry* with *line* in a note that has none."""
+    note = (entry.get("metadata") or {}).get(NOTE)
+    if note is None or note.get("line"):
+        return entry
+    return {**entry, "metadata": {**entry["metadata"], NOTE: {**note, "line": line}}}
 
 
 def with_ids(session_id: str, found: Iterable[ConversationStep]) -> Iterator[ConversationStep]:
@@ -132,7 +156,9 @@ def with_ids(session_id: str, found: Iterable[ConversationStep]) -> Iterator[Con
     An entry that has an id, because its source gives it one that stays, keeps it.
     """
     # adapters IN-2
-    for number, step in enumerate(found):
+    number = -1
+    for step in found:
+        number += not isinstance(step, Noticed)
         if isinstance(step, tuple):
             yield tuple(
                 draft if draft.entry_id else _named(session_id, number, part, draft) for part, draft in enumerate(step)

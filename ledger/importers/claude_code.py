@@ -16,7 +16,7 @@ import msgspec
 from ledger.events import JsonObject
 from ledger.importers.base import ConversationReader, Importer, session_name, shaped, steps
 from ledger.importers.parts.claude_branch import Branch
-from ledger.importers.parts.claude_lines import entries_of, field_of, message_id_of
+from ledger.importers.parts.claude_lines import after_thoughts, entries_of, field_of, message_id_of
 from ledger.importers.parts.documents import Document
 from ledger.importers.parts.steps import WindowChange, noted
 
@@ -103,14 +103,15 @@ class _Path:
         """Yield the entries of each message, and the changes before them; lines of one answer are one message."""
         answer: list[JsonObject] = []
         open_id: str | None = None
-        at, tools = 0, dict[str, str]()
+        at, tools, thoughts = 0, dict[str, str](), list[JsonObject]()
         for document in found:
             with shaped(f"{self._name}, line {document.line}", line=document.line):
                 message_id = message_id_of(document.value)
                 change, entries = self._take(document, tools)
             if answer and (message_id is None or message_id != open_id):
                 yield at, answer
-                answer = []
+                answer, thoughts = [], []
+            entries, thoughts = after_thoughts(entries, document.value, thoughts)
             if change is not None:
                 yield document.line, change
             answer, open_id, at = answer + entries, message_id, document.line

@@ -21,7 +21,6 @@ import msgspec
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
 from ledger.importers.base import (
-    EMPTY,
     ConversationReader,
     Importer,
     conversation,
@@ -30,6 +29,7 @@ from ledger.importers.base import (
     with_leftovers,
 )
 from ledger.importers.parts.documents import Document
+from ledger.importers.parts.steps import EMPTY
 
 FORMAT: Final = "dated-sessions"
 _KNOWN: Final = {"id", "speaker", "role", "text", "caption", "date"}

@@ -7,9 +7,9 @@ from typing import Any, Final
 from ledger.canonical import canonical_json
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
-from ledger.importers.base import EMPTY, ConversationReader, Importer, conversation, moment, shaped, with_leftovers
+from ledger.importers.base import ConversationReader, Importer, conversation, moment, shaped, with_leftovers
 from ledger.importers.parts.documents import Document
-from ledger.importers.parts.steps import UNKNOWN, Rewound, WindowChange, hidden, noted
+from ledger.importers.parts.steps import EMPTY, UNKNOWN, Rewound, WindowChange, hidden, noted
 from ledger.names import is_entry_id
 
 FORMAT: Final = "gemini-cli"

@@ -9,13 +9,33 @@ from ledger.importers.base import ConversationReader, Importer, moment, session_
 from ledger.importers.parts.call_histories import conversations_of
 from ledger.importers.parts.documents import Document
 from ledger.importers.parts.reported_calls import ReportedCall, read_call
-from ledger.importers.parts.run_messages import beside_messages, messages_in, part_entries, record_of
+from ledger.importers.parts.run_messages import (
+    beside_messages,
+    messages_in,
+    part_entries,
+    record_of,
+    unpacked,
+    unread_record,
+)
 from ledger.importers.parts.spool import in_order
 
 FORMAT: Final = "langfuse"
 _TYPES: Final = frozenset(
     {"GENERATION", "SPAN", "EVENT", "TOOL", "AGENT", "CHAIN", "RETRIEVER", "EMBEDDING", "EVALUATOR", "GUARDRAIL"}
 )
+
+#: The fields of a row of the blob export that the API calls otherwise.
+_NAMES: Final = {
+    "trace_id": "traceId",
+    "parent_observation_id": "parentObservationId",
+    "start_time": "startTime",
+    "end_time": "endTime",
+    "session_id": "sessionId",
+    "usage_details": "usageDetails",
+    "provided_model_name": "model",
+}
+#: What may be a text that is JSON.
+_IO: Final = ("input", "output")
 
 
 def detects(found: Sequence[Document]) -> bool:
@@ -48,9 +68,25 @@ def _ordered(
 
 
 def _listed(value: Any) -> list[Any]:
+    """Return the observations and traces in *value*, by the names that the API has for their fields."""
+    return [_named(item) for item in _items(value)]
+
+
+def _items(value: Any) -> list[Any]:
     if isinstance(value, dict) and isinstance(value.get("data"), list):
         return list(value["data"])  # a page of the API
     return value if isinstance(value, list) else [value]
+
+
+def _named(item: Any) -> Any:
+    """Return a row of the blob export, whose names have underscores, or a download of the UI, as the API has it."""
+    if not isinstance(item, dict):
+        return item
+    if isinstance(item.get("trace"), dict) and isinstance(item.get("observations"), list):
+        return {**item, **item["trace"], "trace": None, "observations": [_named(each) for each in item["observations"]]}
+    if "trace_id" not in item or "type" not in item or "traceId" in item:
+        return item
+    return {_NAMES.get(name, name): value for name, value in item.items()}
 
 
 def _observations(document: Document) -> Iterator[JsonObject]:
@@ -81,6 +117,7 @@ def _is_trace(value: Any) -> bool:
 def _call(observation: JsonObject, sessions: Mapping[str, str], line: int) -> ReportedCall:
     ended = moment(observation.get("endTime")) or moment(observation.get("startTime"))
     kind = str(observation["type"])
+    observation = {**observation, **{name: unpacked(observation[name]) for name in _IO if name in observation}}
     session = session_name(sessions.get(observation["traceId"], observation["traceId"]))
     base: JsonObject = {"session_id": session, "moment": ended}
     usage = observation.get("usageDetails") or observation.get("usage")
@@ -90,6 +127,8 @@ def _call(observation: JsonObject, sessions: Mapping[str, str], line: int) -> Re
     with shaped(f"observation {observation.get('id')}", line=line):
         before = messages_in(observation.get("input"), "user") if kind == "GENERATION" else None
         if before is None:
+            if kind == "GENERATION":
+                record = unread_record(record, observation.get("input"), f"observation {observation.get('id')}")
             return ReportedCall(**base, content="none", record=record)
         answers = messages_in(observation.get("output"), "assistant")
         record = _record({**observation, "input": beside_messages(observation["input"])}, about, ended)

@@ -5,16 +5,26 @@ from typing import Any, Final
 
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
-from ledger.importers.base import ConversationReader, Importer, moment, session_name, shaped
+from ledger.importers.base import ConversationReader, Importer, arguments_of, moment, session_name, shaped
 from ledger.importers.parts.call_histories import conversations_of
 from ledger.importers.parts.documents import Document
 from ledger.importers.parts.reported_calls import ReportedCall, read_call
-from ledger.importers.parts.run_messages import beside_messages, messages_in, part_entries, record_of
+from ledger.importers.parts.run_messages import (
+    beside_messages,
+    messages_in,
+    part_entries,
+    record_of,
+    unpacked,
+    unread_record,
+)
 from ledger.importers.parts.spool import in_order
 
 FORMAT: Final = "langsmith"
 _SESSIONS: Final = ("thread_id", "session_id", "conversation_id")
 _USAGE: Final = ("prompt_tokens", "completion_tokens", "total_tokens")
+
+#: What may be a text that is JSON.
+_IO: Final = ("inputs", "outputs")
 
 
 def detects(found: Sequence[Document]) -> bool:
@@ -61,6 +71,8 @@ def _is_run(value: Any) -> bool:
 
 def _metadata(run: JsonObject) -> Mapping[str, Any]:
     extra = run.get("extra")
+    if isinstance(extra, str):
+        extra, _ = arguments_of(extra)
     metadata = extra.get("metadata") if isinstance(extra, Mapping) else None
     return metadata if isinstance(metadata, Mapping) else {}
 
@@ -71,6 +83,7 @@ def _thread(run: JsonObject) -> str | None:
 
 
 def _call(run: JsonObject, threads: Mapping[str, str], line: int) -> ReportedCall:
+    run = {**run, **{name: unpacked(run[name]) for name in _IO if name in run}}
     ended = moment(run.get("end_time")) or moment(run.get("start_time"))
     session = session_name(threads.get(run["trace_id"], run["trace_id"]))
     base: JsonObject = {"session_id": session, "moment": ended}
@@ -81,6 +94,8 @@ def _call(run: JsonObject, threads: Mapping[str, str], line: int) -> ReportedCal
     with shaped(f"run {run.get('id')}", line=line):
         before = messages_in(run.get("inputs"), "user") if run["run_type"] == "llm" else None
         if before is None:
+            if run["run_type"] == "llm":
+                record = unread_record(record, run.get("inputs"), f"run {run.get('id')}")
             return ReportedCall(**base, content="none", record=record)
         marks = {"trace_id": run["trace_id"], "run_id": run.get("id")}
         record = _record({**run, "inputs": beside_messages(run["inputs"])}, about, ended)

@@ -1,4 +1,7 @@
-"""OpenAI chat messages: a list, an object with ``messages``, JSONL of either, or a list of trajectories."""
+"""Chat messages, of OpenAI or with parts of other SDKs.
+
+A list, an object with ``messages``, JSONL of either, or a list of trajectories. Source: adapters IN-17.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, repeat
@@ -7,7 +10,7 @@ from typing import Any, Final
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
 from ledger.importers.base import (
-    EMPTY,
+    TIMES,
     ConversationReader,
     Importer,
     arguments_of,
@@ -19,22 +22,27 @@ from ledger.importers.base import (
 )
 from ledger.importers.parts.blocks import block_message_entries, has_blocks
 from ledger.importers.parts.documents import Document
+from ledger.importers.parts.message_parts import part_message_entries
+from ledger.importers.parts.message_shapes import has_parts
 from ledger.importers.parts.response_items import is_item
+from ledger.importers.parts.steps import EMPTY
 
 FORMAT: Final = "openai-chat"
-_LISTS: Final = ("messages", "traj", "trajectory", "conversation")
+_LISTS: Final = ("messages", "traj", "trajectory", "conversation", "contents")
+#: Where a request of another provider has its instructions.
+_PROMPTS: Final = ("systemInstruction", "system_instruction", "system")
 _KNOWN: Final = {"role", "content", "name", "id"}
 _KNOWN_OF_RESULTS: Final = _KNOWN | {"tool_call_id"}
 _KNOWN_OF_OTHERS: Final = _KNOWN | {"tool_calls", "function_call"}
-_TIMES: Final = ("created_at", "timestamp", "created")
-_ROLES: Final = {"developer": "system", "human": "user", "ai": "assistant", "function": "tool"}
+_ROLES: Final = {"developer": "system", "human": "user", "ai": "assistant", "model": "assistant", "function": "tool"}
 
 
 def detects(found: Sequence[Document]) -> bool:
     """Tell whether the first document is a message, a conversation, or a list of either."""
     value = found[0].value
     first = value[0] if isinstance(value, list) and value else value
-    return is_conversation(value) and not is_anthropic(value) and not is_item(first)
+    of_thread = isinstance(first, dict) and first.get("object") == "thread.message"
+    return is_conversation(value) and not is_anthropic(value) and not is_item(first) and not of_thread
 
 
 def read(found: Iterator[Document], name: str, format_: str = FORMAT) -> Iterator[ConversationReader]:
@@ -62,9 +70,18 @@ def _read_item(item: Any, name: str, line: int, format_: str) -> ConversationRea
         raise ImportRefused("bad_shape", "a conversation has no list of messages", line=line)
     about = {field: value for field, value in item.items() if field != key and value is not None}
     session_id = _session_id(item, name)
-    system = about.pop("system", None) if format_ != FORMAT else None
-    messages = [*([{"role": "system", "content": system}] if system else []), *item[key]]
+    messages = [*_prompt(about, format_), *item[key]]
     return conversation(format_, session_id, _messages(zip(repeat(line), messages), session_id), about=about)
+
+
+def _prompt(about: JsonObject, format_: str) -> list[JsonObject]:
+    """Return the instructions of a request, taken out of *about*, as a message."""
+    for key in _PROMPTS:
+        prompt = about.get(key)
+        if prompt and (format_ != FORMAT or isinstance(prompt, dict | list)):
+            del about[key]
+            return [{**prompt, "role": "system"} if isinstance(prompt, dict) else {"role": "system", "content": prompt}]
+    return []
 
 
 def _messages(messages: Iterable[tuple[int, Any]], session_id: str) -> Iterator[tuple[int, list[JsonObject]]]:
@@ -73,14 +90,23 @@ def _messages(messages: Iterable[tuple[int, Any]], session_id: str) -> Iterator[
         if not _is_message(message):
             raise ImportRefused("bad_shape", f"{session_id}, message {number} has no role", line=line)
         with shaped(f"{session_id}, message {number}", line=line):
-            entries = block_message_entries(message, names) if has_blocks(message) else message_entries(message, names)
+            entries = entries_of(message, names)
         yield line, entries
+
+
+def entries_of(message: JsonObject, tool_names: dict[str, str]) -> list[JsonObject]:
+    """Return the raw entries of one message of any SDK; the names of called tools go into *tool_names*."""
+    if has_blocks(message):
+        return block_message_entries(message, tool_names)
+    if has_parts(message):
+        return part_message_entries(message, tool_names)
+    return message_entries(message, tool_names)
 
 
 def message_entries(message: JsonObject, tool_names: dict[str, str]) -> list[JsonObject]:
     """Return the raw entries of one message: its text, then its tool calls, whose names go into *tool_names*."""
     role = _ROLES.get(message["role"], message["role"])
-    raw_time = next((key for key in _TIMES if message.get(key)), None)
+    raw_time = next((key for key in TIMES if message.get(key)), None)
     known = {raw_time or "", *(_KNOWN_OF_RESULTS if role == "tool" else _KNOWN_OF_OTHERS)}
     if role == "tool":
         entries = [_result(message, tool_names)]
@@ -129,8 +155,9 @@ def _calls(message: JsonObject, tool_names: dict[str, str]) -> list[JsonObject]:
     entries = []
     legacy = message.get("function_call")
     for call in [*(message.get("tool_calls") or ()), *([{"function": legacy}] if legacy else [])]:
-        function = call.get("function") or {}
-        arguments, raw = arguments_of(function.get("arguments"))
+        function = call.get("function") or call.get("custom") or {}
+        is_text = "input" in function  # a custom tool takes text, which may look like JSON
+        arguments, raw = (function["input"], None) if is_text else arguments_of(function.get("arguments"))
         name = str(function.get("name") or call.get("name") or "unknown")
         if call.get("id"):
             tool_names[call["id"]] = name
@@ -141,8 +168,8 @@ def _calls(message: JsonObject, tool_names: dict[str, str]) -> list[JsonObject]:
             "arguments": arguments,
             "data": None if raw is None else {"arguments": raw},
         }
-        others = {key: value for key, value in function.items() if key not in {"name", "arguments"}}
-        known = {"id", "function"} | {key for key, value in call.items() if value in ("function", name)}
+        others = {key: value for key, value in function.items() if key not in {"name", "arguments", "input"}}
+        known = {"id", "function", "custom"} | {key for key, value in call.items() if value in ("function", name)}
         entries.append(with_leftovers(entry, {**call, "of_function": others or None}, known))
     return entries
 

@@ -60,7 +60,10 @@ def _items_of(document: Document) -> Iterator[JsonObject]:
 
 
 def _is_list(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("object") == "list" and isinstance(value.get("data"), list)
+    if not isinstance(value, dict) or value.get("object") != "list" or not isinstance(value.get("data"), list):
+        return False
+    first = next(iter(value["data"]), None)
+    return not isinstance(first, dict) or first.get("object") != "thread.message"
 
 
 def _is_response(value: Any) -> bool:

@@ -10,7 +10,6 @@ from typing import Any, Final
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
 from ledger.importers.base import (
-    EMPTY,
     ConversationReader,
     Importer,
     conversation,
@@ -21,7 +20,7 @@ from ledger.importers.base import (
     with_leftovers,
 )
 from ledger.importers.parts.documents import Document
-from ledger.importers.parts.steps import HIDDEN, UNKNOWN, Rewound, Summarized, WindowChange, hidden, noted
+from ledger.importers.parts.steps import EMPTY, HIDDEN, UNKNOWN, Rewound, Summarized, WindowChange, hidden, noted
 
 FORMAT: Final = "openhands"
 _KNOWN: Final = {"id", "timestamp", "source", "cause"}

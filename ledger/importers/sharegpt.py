@@ -7,7 +7,6 @@ from ledger.canonical import canonical_json
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
 from ledger.importers.base import (
-    EMPTY,
     ConversationReader,
     Importer,
     arguments_of,
@@ -16,17 +15,14 @@ from ledger.importers.base import (
     with_leftovers,
 )
 from ledger.importers.parts.documents import Document
+from ledger.importers.parts.steps import EMPTY, GUESSED, noted
 
 FORMAT: Final = "sharegpt"
 _ROLES: Final = {
-    "human": "user",
-    "user": "user",
-    "gpt": "assistant",
-    "assistant": "assistant",
-    "chatgpt": "assistant",
-    "bing": "assistant",
-    "bard": "assistant",
-    "system": "system",
+    **dict.fromkeys(("human", "user", "prompter"), "user"),
+    **dict.fromkeys(("gpt", "assistant", "chatgpt", "model", "ai", "bot"), "assistant"),
+    **dict.fromkeys(("bing", "bard", "claude", "gemini"), "assistant"),
+    **dict.fromkeys(("system", "developer"), "system"),
 }
 _CALLS: Final = {"function_call", "tool_call"}
 _RESULTS: Final = {"observation", "tool", "function_response"}
@@ -68,7 +64,7 @@ def _turns(item: JsonObject, session_id: str, line: int) -> Iterator[tuple[int, 
 
 def _entry(turn: JsonObject, called: str | None) -> JsonObject:
     """Return the raw entry of a turn; a result belongs to the call before it, of the tool *called*."""
-    speaker, value = turn["from"], turn["value"]
+    speaker, value = str(turn["from"]).lower(), turn["value"]
     if speaker in _CALLS:
         call, raw = arguments_of(value)
         if isinstance(call, dict) and isinstance(call.get("name"), str) and call["name"]:
@@ -84,7 +80,11 @@ def _entry(turn: JsonObject, called: str | None) -> JsonObject:
     said: JsonObject = {"content": text if text.strip() else EMPTY}
     if text is not value or not text.strip():
         said["data"] = {"value": value}
-    return {"kind": "context", **said} if role is None else {"kind": "message", "role": role, **said}
+    if role is None:
+        return noted(
+            {"kind": "context", **said}, GUESSED, f"the speaker {str(turn['from'])[:100]!r} is shown as context"
+        )
+    return {"kind": "message", "role": role, **said}
 
 
 def _is_conversation(value: Any) -> bool:

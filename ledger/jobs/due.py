@@ -1,13 +1,14 @@
 """Which jobs a session, or a namespace's summary views, have: a pure function of the state."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 import msgspec
 
 from ledger.events import Ranges, to_datetime
 from ledger.ports.jobs import DueJob
+from ledger.session.rebuilding import running
 from ledger.session.state import SessionState
 from ledger.session.views import plan_automatic
 from projections import ranges
@@ -40,7 +41,7 @@ def due_jobs(state: SessionState, backlog: Backlog, plan: WorkPlan) -> tuple[Due
 
 
 def _due(state: SessionState, backlog: Backlog, plan: WorkPlan) -> Iterator[DueJob]:
-    compaction = _compaction(state, plan)
+    compaction = _compaction(state, backlog, plan)
     if compaction is not None:
         yield compaction
     serves_clients = state.config.profile == "working_memory"
@@ -87,16 +88,22 @@ def due_runs(state: SummaryViews, plan: WorkPlan) -> tuple[DueJob, ...]:
     return (DueJob("summarize", run.work, to_datetime(run.due_us)),)
 
 
-def _compaction(state: SessionState, plan: WorkPlan) -> DueJob | None:
-    """Return the compaction that a worker must do, because its process ended before it finished or started it."""
+def _compaction(state: SessionState, backlog: Backlog, plan: WorkPlan) -> DueJob | None:
+    """Return the compaction that a worker must do, because its process ended before it finished or started it.
+
+    Nobody starts one in a session that was imported, recorded, restored or forked before somebody writes to it.
+    """
     lease = timedelta(seconds=plan.compaction_lease_s)
     started_jobs = [
         DueJob("compact", f"request {flight.request.compaction_id}", to_datetime(flight.recorded_us) + lease)
         for flight in state.compactions.in_flight
     ]
     unstarted: list[DueJob] = []
-    if any(plan_automatic(state, strategy) is not None for strategy in state.config.compactions):
-        due_at: datetime = to_datetime(state.updated_us) + timedelta(seconds=UNSTARTED_S)
+    if (rebuild := running(state)) is not None:
+        due_at = to_datetime(rebuild.touched_us) + lease
+        started_jobs.append(DueJob("compact", f"rebuild {rebuild.rebuild_id}", due_at))
+    if backlog.batch and any(plan_automatic(state, strategy) is not None for strategy in state.config.compactions):
+        due_at = to_datetime(state.updated_us) + timedelta(seconds=UNSTARTED_S)
         unstarted.append(DueJob("compact", f"plan {state.version}", due_at))
     return min((*started_jobs, *unstarted), key=lambda job: job.due_at, default=None)
 

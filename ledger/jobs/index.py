@@ -22,7 +22,7 @@ from projections.summary_views import SUMMARY_VIEWS, VIEWS, SummaryViews
 
 log = logging.getLogger("ledger")
 
-VERSION: Final = 1  # raise it when the meaning of a row changes: new rows are then built beside the old ones
+VERSION: Final = 2  # raise it when the meaning of a row changes: new rows are then built beside the old ones
 _PAGE: Final = 500  # events whose sessions are read in one transaction
 
 

@@ -1,10 +1,33 @@
 """What a compaction did."""
 
-from ledger.events import Ranges
-from ledger.json_models.base import Shape
+from ledger.events import Ranges, RebuildFailure
+from ledger.json_models.base import Shape, Time
+from ledger.json_models.comparing import ConfigJson
 from ledger.json_models.entries import SummaryShape
 from projections.ranges import size
+from projections.rebuilds import RebuildStatus
 from projections.strategies.base import CompactionPlan
+
+
+class RebuildShape(Shape):
+    """A rebuild under a memory config: how far it is, or how it ended.
+
+    While it runs, *until* is the version that it had come to when a model last wrote a summary for it, and *version*
+    that of the session. *summaries* counts the texts that models wrote for it. *reason* and *detail* say why it failed.
+    """
+
+    rebuild_id: str
+    status: RebuildStatus
+    config: ConfigJson
+    requested_version: int
+    requested_at: Time
+    touched_at: Time
+    summaries: int
+    until: int
+    version: int
+    ended_version: int | None
+    reason: RebuildFailure | None
+    detail: str
 
 
 class CompactionShape(Shape):

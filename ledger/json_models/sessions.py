@@ -205,7 +205,9 @@ class StatsShape(Shape):
         description="Those that say that the log they were read from does not tell what the agent sent."
     )
     summaries: int
-    total_tokens: int = Field(description="Of the active entries and the summaries; not of what they stand for.")
+    total_tokens: int = Field(
+        description="Tokens kept: of the active entries and the summaries; not of what they stand for."
+    )
     active_tokens: int = Field(description="Of the active entries.")
     over_budget: bool = Field(description="Whether more is shown than a limit of the config allows.")
     near_limit: bool

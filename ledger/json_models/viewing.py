@@ -33,6 +33,13 @@ class LeftShape(Shape):
     summary_id: str | None
 
 
+class ReturnedShape(Shape):
+    """Entries that are in the window again, because of a rebuild."""
+
+    version: int
+    versions: Ranges
+
+
 class OverlayShape(Shape):
     """A summary that covers entries without taking them out of the window."""
 
@@ -90,7 +97,8 @@ class MarkShape(Shape):
 class TimelineShape(Shape):
     """What the events after *after*, up to *version*, did to entries, summaries and config; pages apply in order.
 
-    An entry is active from its version until the first row of `left` that names it. It is `cleared` from the first
+    An entry is active from its version until the first row of `left` that names it, and again from each row of
+    `returned` until the next of `left`. It is `cleared` from the first
     clear after it, and before that what the last row that names it says.
     """
 
@@ -102,6 +110,7 @@ class TimelineShape(Shape):
     roles: tuple[str, ...]
     entries: EntryColumnsShape
     left: tuple[LeftShape, ...]
+    returned: tuple[ReturnedShape, ...]
     covers: tuple[OverlayShape, ...]
     edited: tuple[EditedEntryShape, ...]
     summaries: tuple[CreatedSummaryShape, ...]

@@ -1,5 +1,6 @@
 """The current records: a stored projection, caught up by each reader before it reads (design §6)."""
 
+import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
@@ -7,7 +8,8 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from ledger.codec import decode
-from ledger.events import RecordedEvent
+from ledger.errors import Unreadable
+from ledger.events import RecordedEvent, StoredEvent
 from ledger.limits import NAME_BYTES
 from ledger.ports import Clock, Store
 from ledger.ports.records import RECORDS_PROJECTION, ChangedRecord, RecordBuilds, RecordEvents, RecordLookup
@@ -22,6 +24,7 @@ from projections.languages import LANGUAGES, SearchLanguage
 from projections.records import Record
 
 T = TypeVar("T")
+log = logging.getLogger("ledger")
 
 VERSION: Final = 4  # raise it when a row's meaning changes: a new build is then made beside the old one
 #: A shorter page without events about records is not recorded: reading it again costs less than a write.
@@ -95,18 +98,15 @@ class RecordIndexes:
     ) -> Mapping[UUID, int | None]:
         """Fold up to *limit* events after each of *places*, by namespace, and return the positions reached.
 
-        With *begin_as* namespaces without any build get a live one.
-
-        Raises:
-            UnknownEvent: a newer release wrote an event about a record.
-            LogCorrupted: an event about a record cannot be decoded.
+        With *begin_as* namespaces without any build get a live one. An event that cannot be read is left out and
+        logged, so that it stops no other record.
         """
         after = {namespace_id: place.after for namespace_id, place in places.items()}
         pages = await self._store.records.read_events(after, limit=limit)
         reached: dict[UUID, int | None] = {
             namespace_id: page.position
             for namespace_id, page in pages.items()
-            if not page.events and after[namespace_id] > 0 and page.position - after[namespace_id] < _QUIET
+            if not page.events and after[namespace_id] > 0 and page.position - after[namespace_id] < min(_QUIET, limit)
         }
         changed = {namespace_id: page for namespace_id, page in pages.items() if namespace_id not in reached}
         if not changed:
@@ -126,7 +126,8 @@ class RecordIndexes:
         by_stream: dict[tuple[UUID, UUID, str], list[RecordedEvent]] = defaultdict(list)
         for namespace_id, page in pages.items():
             for user_id, stored in page.events:
-                by_stream[namespace_id, stored.stream_id, user_id].append(decode(stored))
+                if (event := _readable(namespace_id, stored)) is not None:
+                    by_stream[namespace_id, stored.stream_id, user_id].append(event)
         builds_read = {namespace_id: places[namespace_id].build for namespace_id, _, _ in by_stream}
         ids = {key: {item for event in events for item in records.about(event)} for key, events in by_stream.items()}
         wanted = RecordLookup(
@@ -175,13 +176,24 @@ class RecordIndex:
         return self._indexes.code_digest
 
     async def advance(self, build: int, *, after: int, limit: int) -> int | None:
-        """See `build_choice.StoredProjection.advance`; for the errors, `RecordIndexes.advance`."""
+        """See `build_choice.StoredProjection.advance`."""
         places = {self._namespace_id: Place(build, after)}
         return (await self._indexes.advance(places, limit=limit)).get(self._namespace_id)
 
     async def prune(self) -> int:
         """See `build_choice.StoredProjection.prune`."""
         return await self._store.records.prune(self._namespace_id)
+
+
+def _readable(namespace_id: UUID, stored: StoredEvent) -> RecordedEvent | None:
+    """Return the event about records; None, after an error was logged, if this release cannot read it."""
+    try:
+        event = decode(stored)
+        records.about(event)
+    except Unreadable as fault:  # writes to the user's records prove them by the log, and are refused
+        log.error("event %d of the namespace %s is left out of its records: %s", stored.position, namespace_id, fault)
+        return None
+    return event
 
 
 def fits(record: Record) -> bool:

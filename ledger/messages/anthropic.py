@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ledger.events import JsonObject
-from ledger.messages.beside_text import data_of
 from ledger.messages.parts import ContentPart, media_of, named, parts_of
 from ledger.messages.turns import Turn, instructions_of, turns_of
+from projections.entries import THINKING
 from projections.rendering import ShownMessage
 
 _NOT_OF_AN_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
@@ -70,15 +70,22 @@ def _blocks(turn: Turn, ids: _CallIds, attachments: Mapping[str, bytes]) -> Iter
         parts = parts_of(turn.data.get("content") or item.get("content"))
         yield from [_block(part) for part in parts] or [_text(turn.text)]
         return
-    if turn.text:
-        yield from turn.data.get("thinking", ())
-        yield _text(turn.text.rstrip() or _BEGIN)  # an answer must not end with white space
-    for call in turn.calls:
-        yield from data_of(call.entry, attachments).get("thinking", ())
-        given = {} if call.arguments is None else call.arguments
+    if not turn.parts:
+        yield from _said(turn.text, turn.data)
+    for part in turn.parts:
+        if not part.call_id:
+            yield from _said(part.text, part.data)
+            continue
+        yield from part.data.get(THINKING, ())
+        given = {} if part.entry.arguments is None else part.entry.arguments
         arguments = given if isinstance(given, dict) else {"arguments": given}
-        name = _NOT_OF_AN_ID.sub("_", call.name)
-        yield {"type": "tool_use", "id": ids.of_call(call.call_id), "name": name, "input": arguments}
+        name = _NOT_OF_AN_ID.sub("_", part.name)
+        yield {"type": "tool_use", "id": ids.of_call(part.call_id), "name": name, "input": arguments}
+
+
+def _said(text: str, data: JsonObject) -> Iterator[JsonObject]:
+    yield from data.get(THINKING, ())
+    yield _text(text.rstrip() or _BEGIN)  # an answer must not end with white space
 
 
 def _result(turn: Turn, ids: _CallIds) -> JsonObject:

@@ -5,36 +5,42 @@ counts only where it says the same as the entry.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
-from ledger.importers.base import EMPTY, text_of
+from ledger.importers.base import text_of
 from ledger.importers.parts.response_items import item_entry
+from ledger.importers.parts.steps import EMPTY
 from ledger.session.attachments import SAID, put_back
 from ledger.session.drafts import draft_entry
-from projections.entries import Entry
+from projections.entries import REASONING, REASONING_CONTENT, THINKING, Entry
 
 #: Keys in the data of an entry: what its message had beside text, in the shape that it had.
-THINKING, REASONING, ITEM, CONTENT = "thinking", "reasoning", "item", "content"
+ITEM, CONTENT = "item", "content"
+#: Those of what the model thought, which stays with the answer when its text is edited.
+THOUGHTS: Final = (THINKING, REASONING, REASONING_CONTENT)
+#: What an answer says that has nothing but thinking.
+ONLY_THINKING: Final = "[thinking]"
 #: Types of the blocks of Anthropic that are thinking.
 THINKING_TYPES: Final = ("thinking", "redacted_thinking")
 
 
 def data_of(entry: Entry, attachments: Mapping[str, bytes]) -> JsonObject:
-    """Return what *entry* holds beside its text; nothing if the text was edited, or bytes are not there."""
-    if entry.edited_version is not None or not isinstance(entry.data, dict):
+    """Return what *entry* holds beside its text: of an edited one only the thinking; not what lacks its bytes."""
+    if not isinstance(entry.data, dict):
         return {}
-    held = {key: entry.data[key] for key, says in _CHECKS.items() if key in entry.data and says(entry.data[key], entry)}
+    is_edited = entry.edited_version is not None
+    held: JsonObject = {}
+    for key, says in _CHECKS.items():
+        if key not in entry.data or (is_edited and key not in THOUGHTS) or not says(entry.data[key], entry):
+            continue
+        with suppress(KeyError):
+            held[key] = put_back(entry.data[key], attachments, literal=SAID if key in {CONTENT, ITEM} else ())
     if ITEM not in held:
         held.pop(REASONING, None)  # a provider takes it back only before the item that it led to
-    try:
-        return {
-            key: put_back(value, attachments, literal=SAID if key in {CONTENT, ITEM} else ())
-            for key, value in held.items()
-        }
-    except KeyError:
-        return {}
+    return held
 
 
 def item_draft(item: JsonObject, names: dict[str, str]) -> JsonObject:
@@ -69,4 +75,5 @@ _CHECKS: Final[Mapping[str, Callable[[Any, Entry], bool]]] = {
     ITEM: _is_item,
     THINKING: lambda blocks, _: _are_of_type(blocks, *THINKING_TYPES),
     REASONING: lambda items, _: _are_of_type(items, "reasoning"),
+    REASONING_CONTENT: lambda text, _: isinstance(text, str) and bool(text),
 }

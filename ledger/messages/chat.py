@@ -7,6 +7,7 @@ from typing import Final
 from ledger.events import JsonObject
 from ledger.messages.parts import ContentPart, media_of, named, parts_of
 from ledger.messages.turns import Turn, turns_of
+from projections.entries import REASONING_CONTENT
 from projections.rendering import ShownMessage
 
 _OWN: Final = frozenset({"text", "image_url", "input_audio", "file"})
@@ -23,9 +24,16 @@ def _completed(message: JsonObject, turn: Turn) -> JsonObject:
     """Return the chat message with the parts and the name that its entry has."""
     if turn.role == "user" and (parts := parts_of(turn.data.get("content") or _content_of_item(turn))):
         message = {**message, "content": [_chat_part(part) for part in parts]}
+    thoughts = [data[REASONING_CONTENT] for data in _data_of_answer(turn) if REASONING_CONTENT in data]
+    if thoughts:
+        message = {**message, REASONING_CONTENT: "\n\n".join(thoughts)}
     name = ((turn.entry.metadata if turn.entry else None) or {}).get("name")
     shown_whole = turn.entry is not None and turn.entry.content == turn.text and turn.role != "tool"
     return {**message, "name": name} if shown_whole and isinstance(name, str) and _NAME.match(name) else message
+
+
+def _data_of_answer(turn: Turn) -> list[JsonObject]:
+    return [part.data for part in turn.parts] or ([turn.data] if turn.role == "assistant" else [])
 
 
 def _content_of_item(turn: Turn) -> object:

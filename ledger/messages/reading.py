@@ -8,8 +8,9 @@ from ledger.events import JsonObject
 from ledger.importers.openai_chat import message_entries
 from ledger.importers.parts.blocks import assistant_entries, has_blocks, user_entries
 from ledger.importers.parts.response_items import is_item
-from ledger.messages.beside_text import CONTENT, ITEM, REASONING, THINKING, THINKING_TYPES, item_draft
+from ledger.messages.beside_text import CONTENT, ITEM, ONLY_THINKING, THINKING_TYPES, THOUGHTS, item_draft
 from ledger.session.attachments import check_beside, taken_out
+from projections.entries import REASONING, THINKING
 
 #: A message of any of the three shapes, as JSON or as an object of the client (with ``model_dump``).
 Message: TypeAlias = Mapping[str, Any] | Any
@@ -40,7 +41,7 @@ def read_messages(messages: Sequence[Message]) -> tuple[list[JsonObject], dict[s
     if waiting:
         entries.append(_with(_message("assistant", "[reasoning]"), {REASONING: waiting}))
     attachments: dict[str, bytes] = {}
-    without = [{**entry, "data": taken_out(entry.get("data"), attachments)} for entry in entries]
+    without = [{**entry, "data": _without_bytes(entry.get("data"), attachments)} for entry in entries]
     check_beside(sum(map(len, attachments.values())), field="messages")
     return without, attachments
 
@@ -61,8 +62,15 @@ def anthropic_entries(message: JsonObject, names: dict[str, str]) -> list[JsonOb
             found[0], thoughts = _with(found[0], {THINKING: thoughts}), []
         entries += found
     if thoughts:
-        entries.append(_with(_message("assistant", "[thinking]"), {THINKING: thoughts}))
+        entries.append(_with(_message("assistant", ONLY_THINKING), {THINKING: thoughts}))
     return entries
+
+
+def _without_bytes(data: Any, attachments: dict[str, bytes]) -> Any:
+    """Return *data* without its attachments; thinking stays whole, because a provider takes it back only so."""
+    thoughts = {key: data[key] for key in THOUGHTS if key in data} if isinstance(data, dict) else {}
+    taken = taken_out(data, {} if thoughts == data else attachments)
+    return {**taken, **thoughts} if thoughts else taken
 
 
 def _plain(message: Message, field: str) -> JsonObject:

@@ -5,9 +5,10 @@ from typing import Final
 
 from ledger.canonical import canonical_json
 from ledger.events import JsonObject
-from ledger.messages.beside_text import data_of
+from ledger.messages.beside_text import ITEM
 from ledger.messages.parts import ContentPart, media_of, named, parts_of
-from ledger.messages.turns import AnsweredCall, Turn, instructions_of, turns_of
+from ledger.messages.turns import AnswerPart, Turn, instructions_of, turns_of
+from projections.entries import REASONING, Entry
 from projections.rendering import ShownMessage
 
 _OWN: Final = frozenset({"input_text", "input_image", "input_file"})
@@ -20,39 +21,67 @@ def responses_request(shown: Sequence[ShownMessage], attachments: Mapping[str, b
     """
     turns = turns_of(shown, attachments)
     instructions = instructions_of(turns)
-    kinds: dict[str, str] = {}  # of the calls, by id
-    items = [item for turn in turns if turn.role != "system" for item in _items(turn, attachments, kinds)]
+    answers = _Answers()
+    items = [item for turn in turns if turn.role != "system" for item in _items(turn, answers)]
     return {**({"instructions": instructions} if instructions else {}), "input": items}
 
 
-def _items(turn: Turn, attachments: Mapping[str, bytes], kinds: dict[str, str]) -> Iterator[JsonObject]:
-    if turn.role == "tool":
-        yield _result(turn, kinds)
+class _Answers:
+    """The kinds of the calls so far, by id, and whether the newest answer is sent whole.
+
+    A provider takes an item with its id only after the reasoning that led to it, so what follows a gap in the log, or
+    an edit, is sent without its id.
+    """
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, str] = {}
+        self._newest = 0
+        self._is_whole = True
+
+    def passed(self, entry: Entry | None) -> None:
+        """Note that *entry*, which is not the assistant's, or else a summary or a gap, is sent."""
+        self._newest, self._is_whole = entry.version if entry else self._newest, True
+
+    def item(self, entry: Entry, data: JsonObject) -> Iterator[JsonObject]:
+        """Yield the item of *entry* as it was given, after its reasoning; nothing if it has none, or was edited."""
+        follows, self._newest = entry.version == self._newest + 1, entry.version
+        self._is_whole = ITEM in data and (REASONING in data or (self._is_whole and follows))
+        if ITEM in data:
+            yield from data.get(REASONING, ())
+            yield {key: value for key, value in data[ITEM].items() if key != "id" or self._is_whole}
+
+
+def _items(turn: Turn, answers: _Answers) -> Iterator[JsonObject]:
+    if turn.role == "assistant":
+        said = [AnswerPart(turn.entry, turn.text, turn.data)] if turn.entry else []
+        for part in turn.parts or said:
+            yield from _part(part, answers)
         return
-    if turn.text:
-        yield from turn.data.get("reasoning", ()) if "item" in turn.data else ()
-        yield _message(turn)
-    for call in turn.calls:
-        yield from _call(call, data_of(call.entry, attachments), kinds)
+    answers.passed(turn.entry)
+    yield _result(turn, answers.kinds) if turn.role == "tool" else _message(turn)
 
 
 def _message(turn: Turn) -> JsonObject:
-    item = turn.data.get("item")
-    if item is not None and (turn.role != "user" or item.get("role") == "user"):
+    item = turn.data.get(ITEM)
+    if item is not None and item.get("role") == "user":
         return dict(item)
-    parts = parts_of(turn.data.get("content")) if turn.role == "user" else []
+    parts = parts_of(turn.data.get("content"))
     return {"role": turn.role, "content": [_responses_part(part) for part in parts] or turn.text}
 
 
-def _call(call: AnsweredCall, data: JsonObject, kinds: dict[str, str]) -> Iterator[JsonObject]:
-    item = data.get("item")
-    if item is not None and item.get("call_id") == call.call_id:
-        yield from data.get("reasoning", ())
-        yield dict(item)
-    else:
-        arguments = canonical_json({} if call.arguments is None else call.arguments).decode()
-        yield {"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": arguments}
-    kinds[call.call_id] = f"{item['type'] if item else 'function_call'}_output"
+def _part(part: AnswerPart, answers: _Answers) -> Iterator[JsonObject]:
+    item = part.data.get(ITEM)
+    is_its_own = not part.call_id or (item is not None and item.get("call_id") == part.call_id)
+    given = list(answers.item(part.entry, part.data if is_its_own else {}))
+    yield from given
+    if not part.call_id:
+        if not given:
+            yield {"role": "assistant", "content": part.text}
+        return
+    if not given:
+        arguments = canonical_json({} if part.entry.arguments is None else part.entry.arguments).decode()
+        yield {"type": "function_call", "call_id": part.call_id, "name": part.name, "arguments": arguments}
+    answers.kinds[part.call_id] = f"{given[-1]['type'] if given else 'function_call'}_output"
 
 
 def _result(turn: Turn, kinds: Mapping[str, str]) -> JsonObject:

@@ -1,31 +1,35 @@
 """The messages that a model is shown, with what their entries hold beside the text: the ground of every request."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from ledger.events import JsonObject
 from ledger.messages.beside_text import data_of
 from projections.entries import Entry
-from projections.rendering import ShownMessage
+from projections.rendering import Shown, ShownMessage
 
 
-class AnsweredCall(NamedTuple):
-    """A tool call that has its result."""
+class AnswerPart(NamedTuple):
+    """A text of an answer, or a call with its *call_id* and *name*; *data* is what its entry holds beside it."""
 
-    call_id: str
-    name: str
-    arguments: Any
     entry: Entry
+    text: str
+    data: JsonObject
+    call_id: str = ""
+    name: str = ""
 
 
 class Turn(NamedTuple):
-    """A message: *text* may be empty before calls. *data* is what the entry holds beside it, if it is shown whole."""
+    """A message: *parts* are those of an answer that calls tools, in their order.
+
+    Of any other message, *data* is what the entry holds beside the text, if it is shown whole.
+    """
 
     role: str
     text: str
     data: JsonObject
     entry: Entry | None = None
-    calls: tuple[AnsweredCall, ...] = ()
+    parts: tuple[AnswerPart, ...] = ()
     call_id: str = ""
 
 
@@ -33,17 +37,27 @@ def turns_of(shown: Iterable[ShownMessage], attachments: Mapping[str, bytes]) ->
     """Return *shown* as turns, with the bytes of *attachments* in the parts that refer to them."""
     turns = []
     for message, sources in shown:
-        asked = message.get("tool_calls") or ()
-        calls = tuple(
-            AnsweredCall(call["id"], call["function"]["name"], entry.arguments, entry)
-            for call, entry in zip(asked, sources[len(sources) - len(asked) :], strict=True)
-            if isinstance(entry, Entry)
-        )
         text = message["content"] or ""
-        only = sources[0] if len(sources) == 1 + len(calls) and isinstance(sources[0], Entry) else None
+        if message.get("tool_calls"):
+            turns.append(Turn(message["role"], text, {}, parts=tuple(_parts(message, sources, attachments))))
+            continue
+        only = sources[0] if len(sources) == 1 and isinstance(sources[0], Entry) else None
         data = {} if only is None or only.content != text else data_of(only, attachments)
-        turns.append(Turn(message["role"], text, data, only, calls, message.get("tool_call_id", "")))
+        turns.append(Turn(message["role"], text, data, only, (), message.get("tool_call_id", "")))
     return turns
+
+
+def _parts(message: JsonObject, sources: Iterable[Shown], attachments: Mapping[str, bytes]) -> Iterator[AnswerPart]:
+    calls = iter(message["tool_calls"])
+    for entry in sources:
+        if not isinstance(entry, Entry):
+            continue
+        data = data_of(entry, attachments)
+        if entry.kind == "tool_call":
+            call = next(calls)
+            yield AnswerPart(entry, "", data, call["id"], call["function"]["name"])
+        else:
+            yield AnswerPart(entry, entry.content, data)
 
 
 def instructions_of(turns: Iterable[Turn]) -> str:

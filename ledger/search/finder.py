@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ledger.codec import decode
-from ledger.errors import LedgerError
+from ledger.errors import LedgerError, Unreadable
 from ledger.events import KnowledgeSource
 from ledger.history.entries import TextSource, read_entries, read_recalled, read_summaries
 from ledger.ids import Stream
@@ -18,6 +18,7 @@ from ledger.ports import Store
 from ledger.ports.search_index import PieceHit, SearchQuery
 from ledger.search.index import SearchIndex
 from ledger.session.state import SessionState
+from ledger.session.views import window_of
 from ledger.tokenizers import TOKENIZERS
 from projections.entries import Entry
 from projections.history import HISTORY, History
@@ -28,7 +29,7 @@ from projections.strategies.base import NO_HINTS, Hints, Recalled
 from projections.strategies.recall import Recall
 from projections.strategies.summarizer import KnowledgeBase, SummarizerStrategy
 from projections.summaries import Summary
-from projections.window import Knowledge
+from projections.window import Knowledge, Window, runs_beside_recalled
 from projections.word_index import Why
 from projections.words import AskedWords, asked_words, index_words
 
@@ -39,6 +40,7 @@ QUERY_CHARACTERS = 10_000
 _PIECES_IN_WINDOW = 20  # extra hits, since pieces of summaries in the window are left out
 _READ = 50  # hits that are read from the log at once
 _SPARE = 2  # times the budget of a window, since some hits do not fit and others are shown anyway
+_LEFT_OUT = 64  # versions between two shown entries that are looked at first
 _SPARSE = 4  # events read for each surrounding entry: not every event adds one
 
 
@@ -85,19 +87,22 @@ class Finder:
             if result is not None
         ]
 
-    async def hints(self, stream: Stream, state: SessionState, query: str | None, *, looks_back: bool) -> Hints:
-        """Return what the session's window strategy and knowledge bases retrieve. Source: R-REC-1, R-KB-2.
+    async def window(self, stream: Stream, state: SessionState, query: str | None, *, looks_back: bool) -> Window:
+        """Return the session's window with what its strategy and knowledge bases retrieve. Source: R-REC-1, R-KB-2.
 
         Without *query* the newest user message is searched. With *looks_back* a past state is searched by itself,
         because the index has the current texts.
         """
         if not isinstance(state.config.window, Recall) and not _shown_bases(state):
-            return NO_HINTS
+            return window_of(state)
         text = newest_question(state.window.entries) if query is None else query
         if not text.strip():
-            return NO_HINTS
-        hints = await self._recalled(stream, state, text, looks_back=looks_back)
-        return await self._with_knowledge(hints, state, text)
+            return window_of(state)
+        hints, build = await self._recalled(stream, state, text, looks_back=looks_back)
+        shown = window_of(state, await self._with_knowledge(hints, state, text))
+        if build is None:
+            return shown
+        return replace(shown, gaps=shown.gaps | await self._left_out(stream, state, shown, build))
 
     async def knowledge(self, sources: Sequence[KnowledgeSource]) -> tuple[Knowledge, ...]:
         """Return the pieces that *sources* name, read from the log; missing ones are left out."""
@@ -126,17 +131,20 @@ class Finder:
             with suppress(asyncio.CancelledError):
                 await self._embedding
 
-    async def _recalled(self, stream: Stream, state: SessionState, query: str, *, looks_back: bool) -> Hints:
+    async def _recalled(
+        self, stream: Stream, state: SessionState, query: str, *, looks_back: bool
+    ) -> tuple[Hints, int | None]:
+        """Return the hits, and the build of the index that they are from; None if it was not asked."""
         window = state.config.window
         if not isinstance(window, Recall):
-            return NO_HINTS
+            return NO_HINTS, None
         if looks_back and state.version < (await self._store.events.head(stream))[0]:
             history = HISTORY.fold(
                 decode(event) for event in await self._store.events.read_stream(stream, until=state.version)
             )
             recallable = _recallable(history, include_erased=window.include_erased)
             index = index_of(recallable.values(), self._index.language)
-            return hints_for(window, recallable, index=index, query=query, ranking=self._index.ranking)
+            return hints_for(window, recallable, index=index, query=query, ranking=self._index.ranking), None
         build, hits = await self._index.find(
             SearchQuery(
                 text=query[:QUERY_CHARACTERS],
@@ -166,7 +174,25 @@ class Finder:
             tokens += sum(entry.tokens for hit in read for entry in hit.interaction if entry.version == hit.version)
             if tokens >= _SPARE * window.max_tokens:
                 break
-        return Hints(tuple(recalled))
+        return Hints(tuple(recalled)), build
+
+    async def _left_out(self, stream: Stream, state: SessionState, shown: Window, build: int) -> frozenset[int]:
+        """Return the gaps of *shown* that only the index knows: of covered entries that no hit brought along."""
+        window = state.config.window
+        assert isinstance(window, Recall)
+        findable = self._findable(build, include_erased=window.include_erased)
+        runs = [run for run in runs_beside_recalled(shown, state.cleared_version) if run[1] + 1 not in shown.gaps]
+        gaps: set[int] = set()
+        reach = _LEFT_OUT
+        while runs:
+            heads = {run: range(run[0], min(run[1], run[0] + reach - 1) + 1) for run in runs}
+            there = await findable(stream, [version for head in heads.values() for version in head])
+            gaps |= {run[1] + 1 for run, head in heads.items() if not there.isdisjoint(head)}
+            runs = [
+                (head.stop, run[1]) for run, head in heads.items() if run[1] + 1 not in gaps and head.stop <= run[1]
+            ]
+            reach *= 4
+        return frozenset(gaps)
 
     async def _with_knowledge(self, hints: Hints, state: SessionState, query: str) -> Hints:
         pieces: list[Knowledge] = []
@@ -193,6 +219,17 @@ class Finder:
         return [found[hit.key] for hit in hits]
 
     async def _read_of(
+        self, stream: Stream, hits: Sequence[PieceHit], around: int, findable: TextSource
+    ) -> list[tuple[PieceHit, SearchResult | None]]:
+        try:
+            return await self._read_whole(stream, hits, around, findable)
+        except Unreadable as fault:  # an event there is damaged, or of a newer release: other texts stay findable
+            if len(hits) == 1 and not around:
+                log.warning("a hit in session %r cannot be read: %s", stream.session_id, fault)
+                return [(hits[0], None)]
+            return [pair for hit in hits for pair in await self._read_of(stream, [hit], 0, findable)]
+
+    async def _read_whole(
         self, stream: Stream, hits: Sequence[PieceHit], around: int, findable: TextSource
     ) -> list[tuple[PieceHit, SearchResult | None]]:
         at = {hit.version for hit in hits if hit.kind == "entry"}

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from ledger.chain import check_positions
 from ledger.codec import decode
 from ledger.errors import EmbedderFailed, LogCorrupted
-from ledger.events import CompactionCompleted, CompactionRequested, RecordedEvent, StoredEvent
+from ledger.events import CompactionCompleted, CompactionRequested, EntriesReturned, RecordedEvent, StoredEvent
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
 from ledger.ports.models import QueryEmbedder
@@ -30,6 +30,7 @@ from ledger.stored_projections.builds import Builds
 from ledger.stored_projections.log_pages import PAGE_BYTES
 from projections import search
 from projections.languages import LANGUAGES, SearchLanguage
+from projections.ranges import ranges_of
 from projections.ranking import DEFAULT_RANKING, FUSED, Ranking, fuse
 from projections.search import Piece
 from projections.strategies.summarizer import SummarizerStrategy
@@ -37,7 +38,7 @@ from projections.strategies.summarizer import SummarizerStrategy
 T = TypeVar("T")
 log = logging.getLogger("ledger")
 
-VERSION: Final = 4  # raise it when a row's meaning changes: a new build is then made beside the old one
+VERSION: Final = 5  # raise it when a row's meaning changes: a new build is then made beside the old one
 _PAGE: Final = 1_000  # events indexed in one transaction
 _EMBED_BATCH: Final = 64
 _EMBED_PAGE: Final = 256  # looking for pieces without a vector reads the whole index
@@ -198,8 +199,20 @@ class SearchIndex:
     async def _changes(
         self, stream_id: UUID, event: RecordedEvent, requests: Mapping[str, CompactionRequested]
     ) -> list[StreamChange]:
-        pieces = await self._knowledge(stream_id, event, requests)
+        if isinstance(event.payload, EntriesReturned):
+            pieces = await self._returned(stream_id, event.payload)
+        else:
+            pieces = await self._knowledge(stream_id, event, requests)
         return [StreamChange(stream_id, event.version, change) for change in search.changes(event, pieces)]
+
+    async def _returned(self, stream_id: UUID, payload: EntriesReturned) -> list[Piece]:
+        """Return the pieces of the entries in *payload* that had been erased, as the log says their texts."""
+        texts = sorted(each.edited_version or each.version for each in payload.entries if each.erased)
+        stream = Stream(self._namespace, "", "", self._namespace_id, stream_id)
+        stored = await self._reads.store.events.read_versions(stream, ranges_of(texts)) if texts else []
+        events = [event for each in stored if (event := _readable(each)) is not None]
+        changes = [change for event in events for change in search.changes(event)]
+        return [piece for change in changes if isinstance(change, search.AddPieces) for piece in change.pieces]
 
     async def _knowledge(
         self, stream_id: UUID, event: RecordedEvent, requests: Mapping[str, CompactionRequested]

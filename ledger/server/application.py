@@ -9,6 +9,7 @@ from ledger.events import JsonObject
 from ledger.server import compat, health, native, openapi_security, redirects
 from ledger.server.authentication import authenticator_of
 from ledger.server.callers import Authenticator, NoAuthentication
+from ledger.server.index_age import IndexAge
 from ledger.server.mcp_routes import mcp_routes
 from ledger.server.route_table import RouteTable
 from ledger.server.routes import together
@@ -34,8 +35,8 @@ class Application(FastAPI):
         return self.openapi_schema
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Return the routes."""
-        return RouteTable(self.routes)
+        """Return the routes, whose answers say how old they are."""
+        return IndexAge(RouteTable(self.routes))
 
 
 def create_app(service: Service, settings: ServiceSettings, *, authenticator: Authenticator | None = None) -> FastAPI:

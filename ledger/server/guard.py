@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ledger.errors import InvalidInput, LedgerError, NotFound, NotPermitted, Unavailable
 from ledger.server import problems
+from ledger.server.forwarded import check_not_forwarded
 from ledger.server.observers import ObservedRequest, Observers
 from ledger.server.settings import LOOPBACK, ServiceSettings
 from ledger.server.slots import MANAGEMENT, PROBES, SLOT, Slot, SlotKind, Slots
@@ -155,8 +156,11 @@ class Exchange:
                 raise NotFound("this port has only /readyz, /healthz and /metrics")
             return
         self._check_host([value for name, value in headers if name == b"host"])
-        if self._settings.auth_mode == "none" and self.scope["method"] not in _SAFE:
-            self._check_origin(dict(headers))
+        if self._settings.auth_mode == "none":
+            if not self._settings.allowed_hosts:
+                check_not_forwarded(headers)
+            if self.scope["method"] not in _SAFE:
+                self._check_origin(dict(headers))
 
     def _check_host(self, hosts: list[bytes]) -> None:
         if self.scope["http_version"] == "1.0" and not hosts:

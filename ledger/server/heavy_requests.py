@@ -18,6 +18,7 @@ from ledger.errors import Busy, LedgerError, RateLimited, TookTooLong
 from ledger.server import logs, problems
 from ledger.server.application import create_app
 from ledger.server.callers import caller
+from ledger.server.compressed import is_compressed, unpacked_size
 from ledger.server.helper_process import HelperProcess, Known
 from ledger.server.mcp_routes import MCP_PATH, calls_heavy_tool
 from ledger.server.observers import Observers
@@ -65,25 +66,25 @@ class HeavyRequests:
             RateLimited: too many heavy requests of the caller wait.
             Busy, TookTooLong: see `_alone`.
         """
-        length = _length_of_body(scope)
+        length, encoding = _length_of_body(scope), _encoding_of(scope)
         tried = _TRIED.fullmatch(scope["path"])
         heavy = tried is not None or _HEAVY.fullmatch(scope["path"]) is not None
         tool = scope["path"] == MCP_PATH
-        if not heavy and not tool and length is not None and length <= LARGE_B:
+        if not heavy and not tool and encoding is None and length is not None and length <= LARGE_B:
             await self._app(scope, receive, send)
             return
         scope["app"] = self._app
         scope.setdefault("state", {})
         known = await caller(Request(scope))
         body = await _whole(receive)
-        large = len(body) > LARGE_B
+        large = await self._unpacked_size(body, encoding, known.key) > LARGE_B
         heavy = heavy or (tool and calls_heavy_tool(body))
         if not heavy and not large:
             await self._app(scope, _again(body, receive), send)
             return
         if large:
             self._service.quotas.admit_write(known.key)
-        if large and scope["path"].startswith(OTLP_PATH) and not self._helper.running:
+        if large and encoding is None and scope["path"].startswith(OTLP_PATH) and not self._helper.running:
             async with self._turn(f"{known.key} {OTLP_PATH}"):  # others of the caller may wait until it has started
                 await self._app(scope, _again(body, receive), send)
             self._helper.start()  # not before: it would take the processor from this request
@@ -97,6 +98,20 @@ class HeavyRequests:
             scope["state"].update(found)
         if scope["method"] != "GET":
             self._service.notifier.notify_all()  # it may have written
+
+    async def _unpacked_size(self, body: bytes, encoding: str | None, key: str) -> int:
+        """Return the size of *body* when it is unpacked, for which the caller *key* is charged.
+
+        Raises:
+            RateLimited: the caller has no allowance for bytes left, so nothing is unpacked.
+        """
+        if encoding is None:
+            return len(body)
+        self._service.quotas.admit_write(key)
+        most_bytes = self._service.settings.max_body_bytes
+        size = await asyncio.to_thread(unpacked_size, body, encoding, most_bytes)
+        self._service.quotas.spend_bytes(key, size - len(body))  # what arrived is charged as of all requests
+        return size
 
     @asynccontextmanager
     async def _alone(self, key: str, *, timed: bool) -> AsyncIterator[None]:
@@ -154,6 +169,12 @@ def _length_of_body(scope: Scope) -> int | None:
     """Return the length of the body; None if it is known only when it has arrived."""
     headers = dict(scope["headers"])
     return None if b"transfer-encoding" in headers else int(headers.get(b"content-length", 0))
+
+
+def _encoding_of(scope: Scope) -> str | None:
+    """Return the encoding of a compressed body that is accepted; None without one."""
+    found = dict(scope["headers"]).get(b"content-encoding", b"").decode("latin-1")
+    return found if scope["path"].startswith(OTLP_PATH) and is_compressed(found) else None
 
 
 async def _whole(receive: Receive) -> bytes:

@@ -1,7 +1,6 @@
 """Requests and answers of OTLP over HTTP: JSON or protobuf, perhaps compressed. Source: adapters IN-13."""
 
 import base64
-import zlib
 from importlib import import_module
 from typing import Any, Final, Literal, TypeAlias
 
@@ -12,6 +11,7 @@ from starlette.responses import Response
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.importers.parts.damaged import clean, parsed
 from ledger.importers.parts.otlp_records import KINDS, TelemetryRecord, records_of
+from ledger.server.compressed import unpacked
 from ledger.server.strict_body import media_type_of, raw_body
 from ledger.strict_json import JsonLimits
 
@@ -44,7 +44,7 @@ async def read_otlp(request: Request, signal: OtlpSignal, *, most_bytes: int) ->
         raise InvalidInput("unsupported_media_type", message, field="content-type")
     if media_type == _PROTOBUF:
         _require_protobuf()
-    body = _unpacked(await raw_body(request), request.headers.get("content-encoding", "identity"), most_bytes)
+    body = unpacked(await raw_body(request), request.headers.get("content-encoding", "identity"), most_bytes)
     if media_type == _JSON:
         limits = JsonLimits(size=most_bytes, depth=_DEPTH, values=_VALUES)
         found, is_damaged = parsed(body, limits) if body else ({}, False)
@@ -71,26 +71,6 @@ def otlp_answer(media_type: str, signal: OtlpSignal, rejected: int, message: str
     from google.protobuf.json_format import ParseDict  # noqa: PLC0415 - an extra
 
     return Response(ParseDict(value, _messages(signal)[1]()).SerializeToString(), media_type=_PROTOBUF)
-
-
-def _unpacked(body: bytes, encoding: str, most_bytes: int) -> bytes:
-    """Return *body* unpacked, never more than *most_bytes* of it."""
-    encoding = encoding.strip().lower()
-    if encoding in {"", "identity"}:
-        return body
-    if encoding not in {"gzip", "deflate"}:
-        raise InvalidInput("unsupported_encoding", "send gzip, deflate or no encoding", field="content-encoding")
-    unpacking = zlib.decompressobj(zlib.MAX_WBITS | (16 if encoding == "gzip" else 0))
-    try:
-        found = unpacking.decompress(body, most_bytes + 1)
-    except zlib.error:
-        raise InvalidInput("bad_request", f"the body is not {encoding}", field="content-encoding") from None
-    if len(found) > most_bytes:
-        message = f"the unpacked body must have at most {most_bytes} bytes; let the exporter send smaller batches"
-        raise InvalidInput("too_large", message, limit=most_bytes)
-    if not unpacking.eof or unpacking.unused_data:
-        raise InvalidInput("bad_request", f"the body is not one whole {encoding} stream", field="content-encoding")
-    return found
 
 
 def _require_protobuf() -> None:

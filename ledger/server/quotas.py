@@ -57,6 +57,10 @@ class Quotas:
         """See `RequestObserver.end`."""
         self._spend(self._bytes, observed, observed.received)
 
+    def spend_bytes(self, key: str, count: int) -> None:
+        """Count *count* more bytes of a body of *key*: what it has unpacked beyond what arrived."""
+        self._bytes.spend(key, count, time.monotonic())
+
     def spend_events(self, count: int) -> None:
         """Count *count* events that the current request has appended."""
         observed = _request.get()

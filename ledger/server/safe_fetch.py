@@ -17,6 +17,11 @@ from ledger.errors import InvalidInput, Unavailable
 
 MAX_BYTES: Final = 256 * 1024
 TIMEOUT_S: Final = 5.0
+#: Where all addresses of IPv6 are that the internet routes.
+_UNICAST: Final = ipaddress.ip_network("2000::/3")
+_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+#: Special blocks that the library of a supported Python takes for global.
+_UNKNOWN: Final = tuple(map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20")))
 
 
 async def fetch(url: str, *, private_networks: bool = False) -> bytes:
@@ -80,7 +85,7 @@ class _CheckedBackend(httpcore.AsyncNetworkBackend):
         """Connect to the first address of *host*, if all of its addresses are allowed."""
         found = await asyncio.get_running_loop().getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
         addresses = [str(info[4][0]) for info in found]
-        if not self._private and not all(_is_public(address) for address in addresses):
+        if not self._private and not all(is_public(address) for address in addresses):
             raise InvalidInput("bad_url", "must not lead to a private network", field="url")
         return await self._network.connect_tcp(addresses[0], port, timeout, local_address, socket_options)
 
@@ -89,10 +94,26 @@ class _CheckedBackend(httpcore.AsyncNetworkBackend):
         await self._network.sleep(seconds)
 
 
-def _is_public(address: str) -> bool:
+def is_public(address: str) -> bool:
+    """Tell whether *address* leads to the internet: the one that is really connected to, in a form that carries it."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
-    parsed = getattr(parsed, "ipv4_mapped", None) or parsed
-    return parsed.is_global and not parsed.is_multicast
+    if isinstance(parsed, ipaddress.IPv6Address):
+        carried = _carried(parsed)
+        if carried is None:
+            return parsed in _UNICAST and _is_global(parsed)
+        parsed = carried
+    return _is_global(parsed)
+
+
+def _is_global(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    return address.is_global and not address.is_multicast and not any(address in block for block in _UNKNOWN)
+
+
+def _carried(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """Return the IPv4 address that *address* leads to: mapped, through NAT64, or 6to4."""
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address.ipv4_mapped or address.sixtofour
 
 
 def _host(url: str) -> str:

@@ -5,10 +5,14 @@ from typing import Any, Final, NamedTuple
 
 from ledger.session.attachments import DATA_URL, measure_of
 from ledger.session.media import FLAT_IMAGE, FLAT_PAGE, Rule, measured_base64, tokens_of
+from projections.entries import Entry
 
+#: How the name of a tokenizer ends in an entry whose count has more than its text.
+BY_REQUEST: Final = "+request"
 #: Parts of the data that say the entry's own text, too, in the shape of its provider; what goes with it.
 _SAME: Final = ("content", "item", "output", "text", "call")
-_MORE: Final = ("thinking", "reasoning", "block", "thought", "result")
+_THOUGHTS: Final = ("thinking", "thought", "reasoning", "reasoning_content", "reasoning_details")
+_MORE: Final = (*_THOUGHTS, "block", "result", "audio")
 #: What of an adapter's item is sent, where that is not all of it.
 _SENT_OF_ITEM: Final[Mapping[str, str]] = {"claude-agent": "message", "google-adk": "content", "langchain": "data"}
 #: Bookkeeping that no model reads, or that an entry of its own says.
@@ -39,7 +43,7 @@ def carried_by(data: Any) -> Carried | None:
     """Return what a request carries of *data*; None if it is nothing, as of data that a program keeps for itself."""
     if not isinstance(data, dict):
         return None
-    found = _Found()
+    found = _Walk()
     same, more = list[str](), list[str]()
     sdk = data.get("sdk")
     if isinstance(sdk, str):
@@ -53,6 +57,7 @@ def carried_by(data: Any) -> Carried | None:
         for key in _SAME:
             if key in data:
                 same.extend(found.texts(data[key], key))
+    if not isinstance(sdk, str) or "serde" in data:  # the item of others has the thinking, too
         for key in _MORE:
             if key in data:
                 more.extend(found.texts(data[key], key))
@@ -61,7 +66,13 @@ def carried_by(data: Any) -> Carried | None:
     return Carried("\n".join(same), "\n".join(more), found.media)
 
 
-class _Found:
+def counted_by_text(entry: Entry) -> bool:
+    """Tell whether an older release counted *entry* by its text alone, although a request carries more of it."""
+    is_older = not entry.tokenizer.endswith(BY_REQUEST) and entry.tokenizer != "caller"
+    return is_older and entry.edited_version is None and entry.data is not None and carried_by(entry.data) is not None
+
+
+class _Walk:
     """A walk through blocks: yields their texts and sums up the tokens of media."""
 
     def __init__(self) -> None:

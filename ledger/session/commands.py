@@ -28,6 +28,7 @@ from ledger.events import (
     PlannedCall,
 )
 from ledger.session.merge.command import PutSession
+from ledger.session.rebuild_commands import AnswerRebuild, CompleteRebuild, FailRebuild, RequestRebuild
 from ledger.session.state import SessionState
 from projections.config import MemoryConfig
 from projections.entries import Entry
@@ -210,6 +211,8 @@ class ImportedSummary(msgspec.Struct, frozen=True, kw_only=True):
     block: Block | None = None
     #: Before which entry it is shown, as an index, if not before the first that it covers.
     place: int | None = None
+    model: str | None = None
+    trust: str | None = None
 
 
 class ReplaceState(msgspec.Struct, frozen=True):
@@ -222,10 +225,15 @@ class ReplaceState(msgspec.Struct, frozen=True):
 
 
 class RestoreState(msgspec.Struct, frozen=True):
-    """Make messages and fields what *put* says, and config, summaries and what was counted what they were."""
+    """Make messages and fields what *put* says, and config, summaries and what was counted what they were.
+
+    *anew* are all entries of then, if other ones have left the window since: they are added again, also those that
+    compactions had covered, so that searches find what they found.
+    """
 
     put: PutSession
     past: SessionState
+    anew: ReplaceState | None = None
 
 
 class Keep(msgspec.Struct, frozen=True):
@@ -264,6 +272,10 @@ Command: TypeAlias = (
     | FailCompaction
     | ReplaceState
     | RestoreState
+    | RequestRebuild
+    | AnswerRebuild
+    | FailRebuild
+    | CompleteRebuild
     | RecordContext
     | Keep
     | HideAdded

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ledger.events import Continuation, CountedFailures, CountedItems, JsonObject, Numbered, Ranges, StrategyProgress
 from ledger.session.state import SessionState, end_of_batch, progress_from
 from projections import ranges
-from projections.items import Numbering
+from projections.items import Items, Numbering
 from projections.strategies import COMPACTIONS
 from projections.strategies.interactions import Triggers
 
@@ -24,13 +24,13 @@ def continuation_of(state: SessionState, versions: Sequence[int]) -> Continuatio
     keys = {compaction.key for compaction in config.compactions}
     marked = {compaction.key for compaction in config.compactions if isinstance(compaction, Triggers)}
     progress = tuple(
-        StrategyProgress(config=compaction.model_dump(mode="json"), folded=_json(folded))
+        StrategyProgress(config=compaction.model_dump(mode="json"), folded=folded_json(folded))
         for compaction in config.compactions
         if (folded := state.progress_of(compaction.key)) is not None and _goes_along(compaction.type)
     )
     counts_items = bool(progress) or config.window.type == "rolling"
     found = Continuation(
-        items=_items(state) if counts_items else None,
+        items=counted_items(state.items) if counts_items else None,
         watermarks=tuple(sorted((key, mark) for key, mark in counted.watermarks if key in marked)),
         failures=tuple(
             sorted(
@@ -102,17 +102,17 @@ def _progress(progress: StrategyProgress, covered: Callable[[Ranges], Ranges]) -
     fold = COMPACTIONS[read.config.type].progress if read else None
     if read is None or fold is None or fold.renumbered is None:
         return None
-    return replace(progress, folded=_json(fold.renumbered(read.folded, covered)))
+    return replace(progress, folded=folded_json(fold.renumbered(read.folded, covered)))
 
 
-def _json(folded: msgspec.Struct) -> JsonObject:
+def folded_json(folded: msgspec.Struct) -> JsonObject:
     """Return *folded* as it is read from the log."""
     plain: JsonObject = msgspec.json.decode(msgspec.json.encode(folded))
     return plain
 
 
-def _items(state: SessionState) -> CountedItems:
-    items = state.items
+def counted_items(items: Items) -> CountedItems:
+    """Return *items* as they are recorded."""
     return CountedItems(
         interactions=_numbered(items.interactions),
         messages=_numbered(items.messages),

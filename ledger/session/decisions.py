@@ -10,8 +10,7 @@ from typing import assert_never
 
 from ledger.errors import DuplicateEntry, EntryNotFound
 from ledger.events import (
-    CompactionCompleted,
-    CompactionContinued,
+    ConfigChanged,
     DataChanged,
     EntryAdded,
     EntryEdited,
@@ -22,7 +21,7 @@ from ledger.events import (
     SessionOpened,
     SessionRestored,
 )
-from ledger.session import compactions
+from ledger.session import compactions, rebuilding
 from ledger.session.commands import (
     AddEntries,
     ChangeConfig,
@@ -47,13 +46,13 @@ from ledger.session.commands import (
     RestoreState,
     SetExpiry,
 )
-from ledger.session.continuation import renumbered
 from ledger.session.merge.command import PutSession
 from ledger.session.merge.fields import members_to_set
 from ledger.session.merge.merging import merge
-from ledger.session.restoring import configure, restore
+from ledger.session.rebuild_commands import AnswerRebuild, CompleteRebuild, FailRebuild, RequestRebuild
+from ledger.session.restoring import configure, replace_state, restore
 from ledger.session.state import SessionState, end_of_batch
-from projections import config, ranges
+from projections import config
 from projections.entries import Entry
 from projections.stats import Counts
 
@@ -82,20 +81,38 @@ def decide(state: SessionState, command: Command) -> list[Event]:
         case ClearSession(write_id=write_id, end=end):
             unchanged = state.counts == Counts() and not state.summaries.live and not end
             return [] if unchanged or not state.opened else [SessionCleared(write_id=write_id, ended=end)]
-        case ChangeConfig():
-            return configure(state, command)
         case RequestCompaction():
             return compactions.request(state, command)
         case CompleteCompaction():
             return compactions.complete(state, command)
         case FailCompaction():
             return compactions.fail(state, command)
-        case ReplaceState():
-            return _replace(state, command)
-        case PutSession() | RestoreState():
-            return merge(state, command) if isinstance(command, PutSession) else restore(state, command)
+        case ChangeConfig() | PutSession() | ReplaceState() | RestoreState():
+            return _change_all(state, command)
+        case RequestRebuild() | AnswerRebuild() | FailRebuild() | CompleteRebuild():
+            return rebuilding.decide(state, command)
         case _:
             return _decide_beside_window(state, command)
+
+
+def _change_all(state: SessionState, command: ChangeConfig | PutSession | ReplaceState | RestoreState) -> list[Event]:
+    """Decide the commands that may end a running rebuild. Source: R-RBD-4."""
+    match command:
+        case ChangeConfig():
+            events = configure(state, command)
+        case PutSession():
+            events = merge(state, command)
+        case ReplaceState():
+            events = replace_state(state, command)
+        case RestoreState():
+            events = restore(state, command)
+        case _:
+            assert_never(command)
+    if isinstance(command, ReplaceState | RestoreState) or any(isinstance(event, ConfigChanged) for event in events):
+        write_id = command.put.write_id if isinstance(command, RestoreState) else command.write_id
+        # last, because the versions of the others are part of them
+        events += rebuilding.superseded(state, write_id, "the session was changed in another way meanwhile")
+    return events
 
 
 def _decide_beside_window(
@@ -203,42 +220,3 @@ def _edit(state: SessionState, command: EditEntry) -> list[Event]:
             role=role,
         )
     ]
-
-
-def _replace(state: SessionState, command: ReplaceState) -> list[Event]:
-    """Return a clear if there is something to clear, the entries, and their summaries. Source: R-000-15."""
-    events: list[Event] = []
-    if state.counts != Counts() or state.summaries.live:
-        events.append(SessionCleared(write_id=command.write_id))
-    first = state.version + len(events) + (0 if state.opened else 1) + 1
-    events.extend(command.entries)
-    for summary in command.summaries:
-        covered = ranges.ranges_of(first + index for index in sorted(summary.entries))
-        events.append(
-            CompactionCompleted(
-                write_id=command.write_id,
-                compaction_id=summary.compaction_id,
-                key=summary.key,
-                strategy="imported",
-                effect="erase" if summary.summary_id is None else "replace" if summary.hides else "overlay",
-                covered=covered,
-                tokens_before=summary.tokens_before,
-                summary_id=summary.summary_id,
-                text=summary.text,
-                tokens_after=summary.tokens,
-                tokenizer=summary.tokenizer,
-                method="imported",
-                # an overlay whose entries were all removed covers nothing (R-001-7)
-                first_version=first + summary.place if summary.place is not None else covered[0][0] if covered else 0,
-                starts_at=summary.starts_at,
-                ends_at=summary.ends_at,
-                created_at=summary.created_at,
-                block=summary.block,
-            )
-        )
-    if command.continuation is not None:
-        counted = renumbered(
-            command.continuation, lambda place: first - 1 + place, among=range(1, len(command.entries) + 1)
-        )
-        events.append(CompactionContinued(write_id=command.write_id, continuation=counted))
-    return events

@@ -10,16 +10,18 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from ledger.errors import LedgerError
 from ledger.events import EntryAdded, RecordedEvent
 from ledger.session.state import SESSION, SessionState, evolve
 from projections import window
 from projections.compactions import Compactions
 from projections.entries import Entry, added
+from projections.entry_page import PagesMissing
 from projections.items import Items, Numbering
 from projections.projection import Projection
 from projections.stats import leaves_window_unknown
 from projections.strategies import COMPACTIONS
-from projections.tool_pairs import Call
+from projections.tool_pairs import Call, answer_after
 
 _AT_ONCE: Final = 1_000
 #: Besides messages and tool results: kinds that are part of an item without forming one.
@@ -31,13 +33,22 @@ class _InRuns(Projection[SessionState], frozen=True):
         """Return *state*, or the initial one, after all *events* of one stream, oldest first."""
         folded, following = self.initial if state is None else state, iter(events)
         while page := list(islice(following, _AT_ONCE)):
-            at = 0
-            while at < len(page):
-                if type(page[at].payload) is EntryAdded:
-                    folded, at = _run(folded, page, at)
-                if at < len(page):
-                    folded, at = evolve(folded, page[at]), at + 1
+            try:
+                folded = self._folded(folded, page)
+            except (LedgerError, PagesMissing):
+                raise
+            except Exception:  # noqa: BLE001 - the slow fold meets it again, and names the event
+                folded = Projection.fold(self, page, folded)
         return folded
+
+    def _folded(self, state: SessionState, page: Sequence[RecordedEvent]) -> SessionState:
+        at = 0
+        while at < len(page):
+            if type(page[at].payload) is EntryAdded:
+                state, at = _run(state, page, at)
+            if at < len(page):
+                state, at = self.evolve(state, page[at]), at + 1
+        return state
 
 
 #: `SESSION` with a faster fold.
@@ -87,6 +98,7 @@ def _run(state: SessionState, events: Sequence[RecordedEvent], at: int) -> tuple
         state.progress,
         working,
         writes,
+        state.rebuild,
     )
     return after, at + len(entries)
 
@@ -101,12 +113,15 @@ class _ItemsRun:
         self._closed, self._counted = before.closed, before.counted
         self._first = not before.interactions.starts
         self._newest = before.messages.starts.last if before.messages.starts else 0
+        self._answer = before.answer
         self._interactions: list[int] = []
         self._messages: list[int] = []
 
     def takes(self, entry: Entry) -> bool:
         """Tell whether *entry* belongs to no older item, and completes none that has an open call."""
         kind = entry.kind
+        if self._goes_on(entry) and len(self._messages) < self._spoken:
+            return False
         if kind == "message":
             unsettled = self._open_calls and entry.role != "user"
             return entry.role != "system" and not unsettled and not self._before.messages.strays
@@ -119,6 +134,10 @@ class _ItemsRun:
         """Add *entry*, which `takes` allowed."""
         kind, version = entry.kind, entry.version
         starts = kind == "message" and entry.role == "user"
+        if self._spoken and self._goes_on(entry):
+            del self._messages[-self._spoken :]
+            self._newest = self._messages[-1] if self._messages else self._before.messages.starts.last
+        self._answer = answer_after(self._answer, entry)
         if kind == "tool_call":
             self._waiting = (*self._waiting, Call(version, entry.tool_call_id, entry.tool_name))
             self._open_calls += 1
@@ -147,7 +166,14 @@ class _ItemsRun:
         """Return the items after the entries."""
         interactions = _with_starts(self._before.interactions, self._interactions)
         messages = _with_starts(self._before.messages, self._messages)
-        return Items(interactions, messages, self._waiting, self._closed, self._counted)
+        return Items(interactions, messages, self._waiting, self._closed, self._counted, self._answer)
+
+    @property
+    def _spoken(self) -> int:
+        return self._answer.spoken if self._answer else 0
+
+    def _goes_on(self, entry: Entry) -> bool:
+        return self._answer is not None and self._answer.goes_on_with(entry)
 
     def _call_of(self, result: Entry) -> Call | None:
         return next((call for call in self._waiting if call.answered_by(result)), None)

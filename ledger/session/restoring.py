@@ -4,19 +4,37 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from uuid import UUID
 
-from ledger.events import CompactionCompleted, CompactionContinued, ConfigChanged, ContextSet, Event, RecordedEvent
-from ledger.session.commands import ChangeConfig, RestoreState
+from msgspec.structs import replace
+
+from ledger.events import (
+    CompactionCompleted,
+    CompactionContinued,
+    ConfigChanged,
+    ContextSet,
+    Event,
+    RecordedEvent,
+    SessionCleared,
+)
+from ledger.session.commands import ChangeConfig, ReplaceState, RestoreState
 from ledger.session.continuation import continuation_of, renumbered
-from ledger.session.merge.merging import merge
+from ledger.session.merge.fields import context_text
+from ledger.session.merge.merging import merge, started
 from ledger.session.state import SESSION, SessionState, end_of_batch
-from projections import config
+from projections import config, ranges
+from projections.stats import Counts
 from projections.summaries import Summary
 
 
 def restore(state: SessionState, command: RestoreState) -> list[Event]:
     """Return the events that bring back *past*: its messages and fields, config, summaries, and what was counted."""
     put, past = command.put, end_of_batch(command.past)
-    events = merge(state, put)
+    events: list[Event] = []
+    if command.anew is not None:
+        events += started(state, put)[0]
+        events += replace_state(end_of_batch(_after(state, events)), command.anew)
+        body = replace(put.body, context=context_text(end_of_batch(_after(state, events))))
+        put = replace(put, body=body, opening=None, restoring=False)
+    events += merge(end_of_batch(_after(state, events)), put)
     after = _after(state, events)
     working = past.working
     events += configure(after, ChangeConfig(put.write_id, past.config, working.extraction, working.tokens))
@@ -88,3 +106,44 @@ def _restored(summary: Summary, write_id: str, compaction_id: str, first_version
         created_at=summary.created_at,
         block=summary.block,
     )
+
+
+def replace_state(state: SessionState, command: ReplaceState) -> list[Event]:
+    """Return a clear if there is something to clear, the entries, and their summaries. Source: R-000-15."""
+    events: list[Event] = []
+    if state.counts != Counts() or state.summaries.live:
+        events.append(SessionCleared(write_id=command.write_id))
+    first = state.version + len(events) + (0 if state.opened else 1) + 1
+    events.extend(command.entries)
+    for summary in command.summaries:
+        covered = ranges.ranges_of(first + index for index in sorted(summary.entries))
+        events.append(
+            CompactionCompleted(
+                write_id=command.write_id,
+                compaction_id=summary.compaction_id,
+                key=summary.key,
+                strategy="imported",
+                effect="erase" if summary.summary_id is None else "replace" if summary.hides else "overlay",
+                covered=covered,
+                tokens_before=summary.tokens_before,
+                summary_id=summary.summary_id,
+                text=summary.text,
+                tokens_after=summary.tokens,
+                tokenizer=summary.tokenizer,
+                method="imported",
+                # an overlay whose entries were all removed covers nothing (R-001-7)
+                first_version=first + summary.place if summary.place is not None else covered[0][0] if covered else 0,
+                starts_at=summary.starts_at,
+                ends_at=summary.ends_at,
+                created_at=summary.created_at,
+                block=summary.block,
+                model=summary.model,
+                trust=summary.trust,
+            )
+        )
+    if command.continuation is not None:
+        counted = renumbered(
+            command.continuation, lambda place: first - 1 + place, among=range(1, len(command.entries) + 1)
+        )
+        events.append(CompactionContinued(write_id=command.write_id, continuation=counted))
+    return events

@@ -24,21 +24,23 @@ from ledger.events import (
     KeptRemoved,
     KeptSet,
     OpaqueEvent,
+    RebuildCompleted,
     RecordedEvent,
     SessionCleared,
     SessionOpened,
     StrategyProgress,
     to_datetime,
 )
-from projections import compactions, config, items, ranges, stats, summaries, window, working_memory
+from projections import compactions, config, items, ranges, rebuilds, stats, summaries, window, working_memory
 from projections.compactions import Compactions
 from projections.config import MemoryConfig
 from projections.items import Items
 from projections.projection import Projection
+from projections.rebuilds import Rebuild
 from projections.stats import Counts
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.strategies.base import NO_HINTS, CompactionConfig
-from projections.summaries import LiveSummaries
+from projections.summaries import CONTEXT_KEY, LiveSummaries
 from projections.window import ActiveEntries
 from projections.working_memory import EntryFlags, WorkingMemory
 
@@ -70,6 +72,8 @@ class SessionState(msgspec.Struct, frozen=True):
     working: WorkingMemory = WorkingMemory()
     #: Writes so far, in all lives: batches of events with one id.
     writes: int = 0
+    #: The newest rebuild of this life.
+    rebuild: Rebuild | None = None
 
     @property
     def created_at(self) -> datetime:
@@ -94,10 +98,15 @@ class SessionState(msgspec.Struct, frozen=True):
         """Return the state as a clock that is ahead of every other one sees it."""
         return replace(self, working=replace(self.working, touched_us=0))
 
+    def as_ended(self) -> "SessionState":
+        """Return the state once its life is over: nothing is active, and marks of entries are still known."""
+        return replace(self, opened=False, window=ActiveEntries(), working=WorkingMemory(flags=self.working.flags))
+
     def shown_tokens(self) -> int:
         """Return the tokens of what the window strategy shows, without retrieved items."""
         strategy = WINDOWS[self.config.window.type]
-        return strategy.tokens(self) if strategy.tokens else strategy.window(self.config.window, self, NO_HINTS).tokens
+        own = self.config.effective(self.config.window)
+        return strategy.tokens(self) if strategy.tokens else strategy.window(own, self, NO_HINTS).tokens
 
     def progress_of(self, key: str) -> Any:
         """Return what the strategy with *key* folded; None at first."""
@@ -149,7 +158,9 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         state.began,
         state.created_us,
         event.recorded_us,
-        config.recorded(payload.config, version=event.version) if isinstance(payload, ConfigChanged) else state.config,
+        config.recorded(payload.config, version=event.version)
+        if isinstance(payload, ConfigChanged | RebuildCompleted)
+        else state.config,
         entries,
         _summaries(state, event),
         _compactions(state, event),
@@ -158,6 +169,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         _progress(state, payload),
         _working(state.working, event, entries),
         state.writes,
+        rebuilds.evolve(state.rebuild, event) if type(payload) is not EntryAdded else state.rebuild,
     )
 
 
@@ -176,6 +188,7 @@ def _forked(state: SessionState, event: RecordedEvent, payload: SessionOpened) -
         compactions=replace(_compactions(state, event), in_flight=()),
         progress=_progress(state, payload),
         working=_working(state.working, event, state.window),
+        rebuild=None,
     )
 
 
@@ -192,9 +205,30 @@ def end_of_batch(state: SessionState) -> SessionState:
             folded = fold.advance(compaction, state.progress_of(compaction.key), numbered, state.window)
             progress = [(key, old) for key, old in progress if key != compaction.key] + [(compaction.key, folded)]
             live = live.evict(compaction.key, before=fold.evicts_before(compaction, folded))
+    if live.live:
+        live = _with_room(live, state.config)
     if numbered is state.items and live is state.summaries and tuple(progress) == state.progress:
         return state
     return replace(state, items=numbered, summaries=live, progress=tuple(progress))
+
+
+def _with_room(live: LiveSummaries, now: MemoryConfig) -> LiveSummaries:
+    """Return *live* without the oldest summaries of strategies that are gone that have no room beside those of blocks.
+
+    What a caller wrote stays. Source: R-CFG-9.
+    """
+    folds = {compaction.key: COMPACTIONS[compaction.type].progress for compaction in now.compactions}
+    foreign = [
+        each
+        for each in live.live
+        if each.key != CONTEXT_KEY and (each.key not in folds or (folds[each.key] is not None and each.block is None))
+    ]
+    rooms = [
+        fold.most_summaries(compaction) - sum(each.key == compaction.key for each in live.live if each.block)
+        for compaction in now.compactions
+        if (fold := folds[compaction.key]) is not None
+    ]
+    return live.without_oldest(len(foreign) - max(0, *rooms), foreign) if foreign and rooms else live
 
 
 #: The state as a projection: snapshots have this name and version.
@@ -294,7 +328,7 @@ def _progress(state: SessionState, payload: Event) -> tuple[tuple[str, Any], ...
     match payload:
         case CompactionContinued(continuation=continuation):
             return _continued(state, continuation)
-        case SessionCleared():
+        case SessionCleared() | RebuildCompleted():
             return ()
         case CompactionCompleted(key=key) if (strategy := state.config.compaction(key)) is not None:
             fold = COMPACTIONS[strategy.type].progress

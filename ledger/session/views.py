@@ -1,5 +1,6 @@
 """Views of a state: what the model is shown, the statistics, and what would be compacted next."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -9,20 +10,57 @@ from msgspec.structs import replace
 from ledger.errors import CompactionInProgress, InvalidInput
 from ledger.events import EntryAdded, RecordedEvent, to_datetime
 from ledger.session.state import SessionState, end_of_batch
+from projections.entries import Entry
 from projections.stats import MemoryMetrics, SessionStats
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.strategies.base import NO_HINTS, CompactionConfig, CompactionPlan, Hints, Trigger
 from projections.strategies.interactions import newest_first
 from projections.strategies.preserving import KINDS, TriggerLimit, is_preserved
 from projections.strategies.token_threshold import TokenThreshold, over
-from projections.window import Window
+from projections.tool_pairs import group_units
+from projections.window import Window, runs_beside_recalled
 
 
 def window_of(state: SessionState, hints: Hints = NO_HINTS) -> Window:
     """Return what the model is shown under the session's window strategy. Source: R-WIN-1, R-KB-2."""
     strategy = WINDOWS[state.config.window.type]
-    window = strategy.window(state.config.window, end_of_batch(state), hints)
-    return replace(window, knowledge=hints.knowledge, knowledge_tokens=hints.knowledge_tokens)
+    window = strategy.window(state.config.effective(state.config.window), end_of_batch(state), hints)
+    return replace(
+        window,
+        knowledge=hints.knowledge,
+        knowledge_tokens=hints.knowledge_tokens,
+        gaps=_gaps(state, window, hints),
+    )
+
+
+def _gaps(state: SessionState, window: Window, hints: Hints) -> frozenset[int]:
+    """Return the gaps of *window*, as far as state and hints show which entries are left out. Source: R-REC-4."""
+    runs = runs_beside_recalled(window, state.cleared_version)
+    if not runs:
+        return frozenset()
+    hit = (entry.version for recalled in hints.recalled for entry in recalled.interaction)
+    known = sorted({*state.window.entries.versions, *hit})
+    there = hints.there or ()
+    return frozenset(
+        last + 1
+        for first, last in runs
+        if bisect_left(known, first) < bisect_right(known, last)
+        or any(version in there for version in range(first, last + 1))
+    )
+
+
+def answer_with_entry(state: SessionState, entry: Entry) -> tuple[Entry, ...]:
+    """Return the active *entry* with all that is one unit with it, oldest first: the rest of its answer and results.
+
+    It reads the entries from the newest back to it. Source: R-GEN-8.
+    """
+    if not (entry.answers or entry.kind == "tool_result"):
+        return (entry,)
+    for interaction in newest_first(end_of_batch(state)):
+        if any(other.version == entry.version for other in interaction.entries):
+            units = group_units(interaction.entries)
+            return next(unit.entries for unit in units if any(other.version == entry.version for other in unit.entries))
+    return (entry,)
 
 
 def current_turn(state: SessionState) -> frozenset[int]:
@@ -121,7 +159,7 @@ def _over_budget(state: SessionState) -> bool:
     limit = state.config.token_limit
     if limit is not None and state.shown_tokens() > limit:
         return True
-    return any(isinstance(each, TokenThreshold) and over(each, state) for each in state.config.compactions)
+    return any(isinstance(each, TokenThreshold) and over(each, state) for each in _effective(state))
 
 
 def _last_compaction(state: SessionState) -> datetime | None:
@@ -130,8 +168,11 @@ def _last_compaction(state: SessionState) -> datetime | None:
 
 def _limits(state: SessionState) -> list[TriggerLimit]:
     """Return the limits that the config watches. Source: R-002-7."""
-    parts = (state.config.limit, state.config.window, *state.config.compactions)
-    return [part for part in parts if isinstance(part, TriggerLimit)]
+    return [state.config.effective(part) for _, part in state.config.parts if isinstance(part, TriggerLimit)]
+
+
+def _effective(state: SessionState) -> list[CompactionConfig]:
+    return [state.config.effective(each) for each in state.config.compactions]
 
 
 def plan_automatic(state: SessionState, compaction: CompactionConfig) -> CompactionPlan | None:
@@ -139,7 +180,7 @@ def plan_automatic(state: SessionState, compaction: CompactionConfig) -> Compact
     state = end_of_batch(state)
     if state.compactions.running(compaction.key) or state.compactions.backs_off(compaction.key):
         return None
-    plan = COMPACTIONS[compaction.type].plan(compaction, state, Trigger())
+    plan = COMPACTIONS[compaction.type].plan(state.config.effective(compaction), state, Trigger())
     if plan is not None and plan.effect != "overlay" and state.compactions.reserved(plan.covered):
         return None
     return plan
@@ -161,7 +202,7 @@ def compaction_may_be_due(state: SessionState, queued: Sequence[RecordedEvent]) 
     entries = len(state.window.entries) + len(queued)
     tokens = state.window.tokens + state.summaries.tokens
     tokens += sum([event.payload.tokens for event in queued if isinstance(event.payload, EntryAdded)])
-    return not all(COMPACTIONS[each.type].is_quiet(each, entries, tokens) for each in state.config.compactions)
+    return not all(COMPACTIONS[each.type].is_quiet(each, entries, tokens) for each in _effective(state))
 
 
 def plan_manual(state: SessionState, key: str | None, *, force: bool, keep_tokens: int | None = None) -> CompactionPlan:
@@ -188,7 +229,7 @@ def plan_manual(state: SessionState, key: str | None, *, force: bool, keep_token
     if keep_tokens is not None and not strategy.keeps_tokens:
         message = f"a {compaction.type} compaction does not keep by tokens; leave it out"
         raise InvalidInput("bad_value", message, field="keep_tokens")
-    plan = strategy.plan(compaction, state, Trigger(False, force, keep_tokens))
+    plan = strategy.plan(state.config.effective(compaction), state, Trigger(False, force, keep_tokens))
     assert plan is not None, "a strategy that is asked manually plans or raises"
     if plan.effect != "overlay" and state.compactions.reserved(plan.covered):
         raise CompactionInProgress(compaction.key)

@@ -35,6 +35,7 @@ from projections.compactions import Compactions, Failures, InFlight
 from projections.entry_page import SMALL, EntryPage, PageFacts
 from projections.items import Items
 from projections.paged_entries import PagedEntries
+from projections.rebuilds import Rebuild
 from projections.stats import Counts
 from projections.strategies import COMPACTIONS
 from projections.summaries import LiveSummaries, summary_context, summary_of
@@ -85,6 +86,7 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     progress: tuple[tuple[str, msgspec.Raw], ...] = ()
     working: _Working = _Working()
     writes: int = 0
+    rebuild: Rebuild | None = None
 
 
 _encoder = msgspec.json.Encoder()
@@ -119,6 +121,7 @@ def dehydrate(state: SessionState) -> bytes:
             progress=tuple((key, msgspec.Raw(_encoder.encode(folded))) for key, folded in state.progress),
             working=_without_content(state.working),
             writes=state.writes,
+            rebuild=state.rebuild,
         )
     )
 
@@ -166,6 +169,7 @@ def _hydrated(stored: _Stored, events: Iterable[RecordedEvent]) -> SessionState:
         progress=tuple((key, _progress(loaded, key, raw)) for key, raw in stored.progress),
         working=_working(stored.working, by_version),
         writes=stored.writes,
+        rebuild=stored.rebuild,
     )
 
 

@@ -29,6 +29,7 @@ from ledger.stored_projections.build_choice import (
     replaced_builds,
 )
 from ledger.stored_projections.catch_ups import BuildProgress, CatchUps, silent
+from ledger.stored_projections.staleness import tell_stale
 
 T = TypeVar("T")
 log = logging.getLogger("ledger")
@@ -92,11 +93,10 @@ class Builds:
     async def catch_up(self, projection: StoredProjection, *, progress: BuildProgress = silent) -> int | None:
         """Return the live build, folded up to the namespace's newest event; None if the namespace has no events.
 
-        Where nothing can be written, the live build is returned as it is.
+        Where nothing can be written, the live build is returned as it is, or None, and `tell_stale` tells so.
 
         Raises:
             IndexBehind: the build was not caught up in time.
-            ReadOnlyDatabase: nothing can be written, and there is no live build.
         """
         wanted = 0
         while True:
@@ -113,9 +113,8 @@ class Builds:
                     patience_s=self._patience_s,
                 )
             except ReadOnlyDatabase:
-                if live is None:
-                    raise
-                return live.build
+                tell_stale(projection.name, live, last=last)
+                return live.build if live else None
             if done is not None and done[1] >= wanted:
                 return done[0]
 

@@ -17,6 +17,7 @@ from ledger.ports.stored_projections import Checkpoint, Place
 from ledger.stored_projections import builds
 from ledger.stored_projections.build_choice import Build, VersionedProjection, live_build
 from ledger.stored_projections.catch_ups import CatchUps
+from ledger.stored_projections.staleness import tell_stale
 
 T = TypeVar("T")
 log = logging.getLogger("ledger")
@@ -47,7 +48,7 @@ class _Behind(NamedTuple):
     """The last position of a namespace, its live build if it has one, and the place where a batch may go on."""
 
     last: int
-    live: int | None
+    live: Checkpoint | None
     place: Place | None
 
 
@@ -89,11 +90,10 @@ class ManyBuilds:
     async def catch_up(self, namespaces: Sequence[UUID]) -> dict[UUID, int]:
         """Return the live build of each of *namespaces* that has events, folded up to its newest event.
 
-        Where nothing can be written, the live builds are returned as they are.
+        Where nothing can be written, the live builds are returned as they are, and `tell_stale` tells so.
 
         Raises:
             IndexBehind: they were not all caught up in time.
-            ReadOnlyDatabase: nothing can be written, and a namespace has no live build.
         """
         live: dict[UUID, int] = {}
         wanted: dict[UUID, int] = {}
@@ -106,10 +106,12 @@ class ManyBuilds:
                 if build is not None and build.position >= wanted[namespace_id]:
                     live[namespace_id] = build.build
                 elif last:
-                    behind[namespace_id] = _Behind(
-                        last, build.build if build else None, self._place(last, build, found)
-                    )
-            live |= await self._caught_up(behind, wanted)
+                    behind[namespace_id] = _Behind(last, build, self._place(last, build, found))
+            try:
+                reached = await self._caught_up(behind, wanted)
+            except ReadOnlyDatabase:
+                return live | self._as_they_are(behind)
+            live |= reached
             left = behind.keys() - live.keys()
         return live
 
@@ -131,13 +133,13 @@ class ManyBuilds:
     async def _caught_up(self, behind: Mapping[UUID, _Behind], wanted: Mapping[UUID, int]) -> dict[UUID, int]:
         """Return the live builds of those of *behind* that reached what is *wanted*."""
         batches = [[self._key(namespace_id) for namespace_id in batch] for batch in _batches(behind)]
-        try:
-            reached = await self._catch_ups.join_all(batches, partial(self._fold, behind), patience_s=self._patience_s)
-        except ReadOnlyDatabase:
-            if any(each.live is None for each in behind.values()):
-                raise
-            return {namespace_id: each.live for namespace_id, each in behind.items() if each.live is not None}
+        reached = await self._catch_ups.join_all(batches, partial(self._fold, behind), patience_s=self._patience_s)
         return {key[0]: done[0] for key, done in reached.items() if done is not None and done[1] >= wanted[key[0]]}
+
+    def _as_they_are(self, behind: Mapping[UUID, _Behind]) -> dict[UUID, int]:
+        for each in behind.values():
+            tell_stale(self._projection.name, each.live, last=each.last)
+        return {namespace_id: each.live.build for namespace_id, each in behind.items() if each.live is not None}
 
     async def _fold(self, behind: Mapping[UUID, _Behind], keys: Collection[_Key]) -> dict[_Key, _Reached | None]:
         """Fold a batch, then by itself each namespace that did not get to its last position so."""

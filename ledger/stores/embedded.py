@@ -38,6 +38,7 @@ _DATA_PATH_BYTES: Final = 900  # PostgreSQL's paths have at most 1,023
 _SOCKET_S: Final = 3.0  # a server that has no socket after this time has lost it
 _GRACE_S: Final = 1.0  # a server that has no pid file after this time has died
 _PAUSE_S: Final = 0.1  # before a failed start is repeated
+_START_AGAIN_S: Final = 8.0  # a caller waits for it
 #: Errors of a start right after a crash, while the dead server's backends are still ending.
 _TEMPORARY: Final = ("shared memory block", "already exists", "Address already in use")
 _REASONS: Final = ("error: ", "FATAL: ", "PANIC: ")  # they mark the line of the log that explains a failure
@@ -121,7 +122,7 @@ class EmbeddedServer:
             self.used.touch()  # before looking at the mark, which `stop_if_idle` makes before it looks at this
         if self.postmaster() is not None and self._accepts() and not self.stopping.exists():
             return False
-        with self.lock():
+        with self.lock(timeout_s):
             self.stopping.unlink(missing_ok=True)
             self.used.touch()
             started = self.postmaster() is None
@@ -130,14 +131,23 @@ class EmbeddedServer:
             self._await_ready(timeout_s, self._launch() if started else self._log_size())
             return started
 
-    def revive(self) -> bool:
-        """Start the server again if it died, and return whether it had; a server that was stopped stays stopped.
+    def start_again(self) -> bool:
+        """Start the server that ran before, and return False if it runs, perhaps because another process was first.
 
         Raises:
-            DatabaseUnavailable: the server did not start.
+            DatabaseUnavailable: the server did not start, or its data was removed.
         """
-        died = (self._cluster / "postmaster.pid").exists() and self.postmaster() is None
-        return died and self.start()
+        if not (self._cluster / "PG_VERSION").exists():
+            raise DatabaseUnavailable(
+                f"the embedded PostgreSQL does not run, and {self.data_dir} has no database any more; "
+                "restore the folder, or open the ledger again to begin an empty one"
+            )
+        return self.start(timeout_s=_START_AGAIN_S)
+
+    @property
+    def died(self) -> bool:
+        """Whether the server ended without being stopped."""
+        return (self._cluster / "postmaster.pid").exists() and self.postmaster() is None
 
     def stop(self) -> bool:
         """Stop the server, roll back open transactions, and return whether it ran."""
@@ -268,19 +278,21 @@ class EmbeddedServer:
                 raise DatabaseUnavailable(f"{program} failed: {reason}")
 
     @contextmanager
-    def lock(self) -> Iterator[None]:
+    def lock(self, timeout_s: float = 60.0) -> Iterator[None]:
         """Let one process at a time start or stop this server.
 
         Raises:
-            DatabaseUnavailable: the data directory cannot be created or locked.
+            DatabaseUnavailable: the data directory cannot be created or locked, or another process holds the lock.
         """
         lock = fasteners.InterProcessLock(self.data_dir / "server.lock")
         try:
             self.data_dir.mkdir(parents=True, exist_ok=True)
-            lock.acquire()
+            free = lock.acquire(timeout=timeout_s)
         except OSError as fault:
             words = os.strerror(fault.errno or 0)
             raise DatabaseUnavailable(f"the data directory {self.data_dir} cannot be used: {words}") from None
+        if not free:
+            raise DatabaseUnavailable("another process is starting or stopping the embedded PostgreSQL; try again")
         try:
             yield
         finally:

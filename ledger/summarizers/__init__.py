@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 from ledger.errors import InvalidInput
 from ledger.events import Method
 from ledger.ports import Summarizer
-from ledger.settings import Settings
+from ledger.settings import Secret, Settings, load_settings
 from ledger.summarizers.callback import Callback
 from ledger.summarizers.circuit_breaker import CircuitBreaker
 from ledger.summarizers.extractive import Extractive
@@ -52,11 +52,23 @@ def configured_summarizer(settings: Settings, *, model: str | None = None) -> "O
         return None
     from ledger.summarizers.openai import OpenAISummarizer  # noqa: PLC0415 - an extra
 
-    key = settings.summarizer_api_key
     return OpenAISummarizer(
         model=chosen,
         base_url=settings.summarizer_base_url,
-        api_key=key.get_secret_value() if key else None,
+        api_key=_key_now(settings),
         timeout_s=settings.summarizer_timeout_s,
         max_retries=settings.summarizer_max_retries,
     )
+
+
+def _key_now(settings: Settings) -> Secret | None:
+    """Return the key of the settings, read again for each call if the environment or a file has it."""
+    key = settings.summarizer_api_key
+    if key is None or load_settings().summarizer_api_key != key:
+        return None if key is None else key.get_secret_value()
+
+    def read() -> str:
+        newest = load_settings().summarizer_api_key or key
+        return newest.get_secret_value()
+
+    return read

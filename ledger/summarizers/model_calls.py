@@ -12,6 +12,7 @@ from ledger.errors import EmbedderFailed, FailureReason, SummarizerFailed
 from ledger.ports import Summarizer, SummaryText
 from ledger.ports.models import Embedder, QueryEmbedder
 from ledger.strict_json import INT_MAX
+from ledger.summarizers.usable import usable
 from projections.prompts import SummaryRequest
 
 T = TypeVar("T")
@@ -24,8 +25,8 @@ _MOST_MODELS: Final = 100
 class ModelCalls:
     """Calls models, each for at most *deadline_s* seconds.
 
-    *ended* counts the calls by model and outcome: ``ok`` or why it failed. *tokens* counts what the models reported, by
-    model and direction: ``input`` or ``output``.
+    *ended* counts the calls by model and outcome: ``ok`` or why it failed, also why no caller can use an answer.
+    *tokens* counts what the models reported, by model and direction: ``input`` or ``output``.
     """
 
     def __init__(self, deadline_s: float = DEADLINE_S) -> None:
@@ -46,7 +47,7 @@ class ModelCalls:
         except SummarizerFailed as fault:
             self.ended[model, fault.reason] += 1
             raise
-        self.ended[model, "ok"] += 1
+        self.ended[model, _outcome(answer.text)] += 1
         self.tokens[model, "input"] += answer.input_tokens or 0
         self.tokens[model, "output"] += answer.output_tokens or 0
         return answer
@@ -118,6 +119,15 @@ class CountedEmbedder:
         if isinstance(self._embedder, QueryEmbedder):
             return await self._calls.vectors(self.model, self._embedder.embed_query(text))
         return (await self.embed([text]))[0]
+
+
+def _outcome(text: str) -> str:
+    """Return ``ok``, or why *text* is no answer: it is empty, a refusal, or cannot be stored."""
+    try:
+        usable(text)
+    except SummarizerFailed as fault:
+        return fault.reason
+    return "ok"
 
 
 def _as_declared(answer: object) -> SummaryText:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ledger.errors import InvalidInput, SummarizerFailed, Unavailable
 from ledger.ports import SummaryText
+from ledger.settings import Secret, value_now
 from projections.prompts import SummaryRequest, fence_token
 
 _NO_KEY: Final = "none"  # the client requires a key; a local model does not
@@ -16,7 +17,8 @@ class OpenAISummarizer:
     """A `ports.models.Summarizer` over ``/chat/completions``; needs the ``[openai]`` extra.
 
     The operator chooses the endpoint: it comes from here or from the settings, never from a session's config.
-    *timeout_s* limits a call including its retries.
+    *timeout_s* limits a call including its retries. *api_key* may be a function, asynchronous or not, which is called
+    for each call of the model; without it ``OPENAI_API_KEY`` is read each time.
 
     Raises:
         InvalidInput: there is no *base_url*, and no key here or in ``OPENAI_API_KEY``.
@@ -30,7 +32,7 @@ class OpenAISummarizer:
         *,
         model: str,
         base_url: str | None = None,
-        api_key: str | None = None,
+        api_key: Secret | None = None,
         timeout_s: float = 60.0,
         max_retries: int = 2,
     ) -> None:
@@ -38,12 +40,12 @@ class OpenAISummarizer:
             from openai import AsyncOpenAI  # noqa: PLC0415 - an extra, and slow to load
         except ImportError as missing:
             raise Unavailable("install memory-ledger[openai] to summarize with a model") from missing
-        key = api_key or os.environ.get("OPENAI_API_KEY") or (_NO_KEY if base_url else None)
-        if key is None:
+        if not (api_key or os.environ.get("OPENAI_API_KEY") or base_url):
             raise InvalidInput("missing_field", "must be given, or set OPENAI_API_KEY", field="api_key")
+        self._api_key = api_key
         self.model: str | None = model
         self._timeout_s = timeout_s
-        self._client = AsyncOpenAI(base_url=base_url, api_key=key, timeout=timeout_s, max_retries=max_retries)
+        self._client = AsyncOpenAI(base_url=base_url, api_key=_NO_KEY, timeout=timeout_s, max_retries=max_retries)
 
     async def summarize(self, request: SummaryRequest) -> SummaryText:
         """Return the model's answer; the request has a fence around the conversation.
@@ -64,7 +66,8 @@ class OpenAISummarizer:
         extra = {"chat_template_kwargs": parameters.pop("chat_template_kwargs", None)}
         try:
             async with asyncio.timeout(self._timeout_s):
-                answer = await self._client.chat.completions.create(
+                client = await self._client_now()
+                answer = await client.chat.completions.create(
                     model=request.model or self.model or "",
                     messages=messages,
                     extra_body={name: value for name, value in extra.items() if value is not None} or None,
@@ -79,6 +82,13 @@ class OpenAISummarizer:
         except ValueError as fault:  # the client does not catch JSON and UTF-8 errors
             raise SummarizerFailed("invalid_output", "the endpoint's answer is not JSON") from fault
         return _read(answer)
+
+    async def _client_now(self) -> Any:
+        try:
+            key = await value_now(self._api_key or os.environ.get("OPENAI_API_KEY") or _NO_KEY)
+        except Exception as fault:  # a function of the user may raise anything
+            raise SummarizerFailed("error", f"the key could not be read: {type(fault).__name__}") from fault
+        return self._client.with_options(api_key=key)
 
     async def close(self) -> None:
         """Close the client's connections."""

@@ -8,7 +8,16 @@ import msgspec
 
 from ledger.codec import decode
 from ledger.errors import InvalidInput, SessionExists
-from ledger.events import Event, NewEvent, OpaqueEvent, SessionOpened, StoredEvent
+from ledger.event_encoding import append_request
+from ledger.events import (
+    CompactionFailed,
+    CompactionRequested,
+    Event,
+    NewEvent,
+    OpaqueEvent,
+    SessionOpened,
+    StoredEvent,
+)
 from ledger.ids import Stream
 from ledger.names import NO_SESSIONS, named_stream, stored_stream
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
@@ -23,10 +32,13 @@ Lines = Callable[[], Iterable[bytes]]
 
 
 class ImportNote(msgspec.Struct, frozen=True, kw_only=True):
-    """What an import has to say of the window of *session_id* from *line* of the file on.
+    """What an import has to say of *session_id* at *line* of the file.
 
-    *kind* is ``rewind``: the agent went on from an earlier point; or ``window_not_known``: the log does not say what
-    the agent sent. The entry of the line has the same in its metadata, under ``import_note``.
+    *kind* is ``rewind``: the agent went on from an earlier point; ``window_not_known``: from here on the log does not
+    say what the agent sent; ``not_understood``: a message, or a part of it, is not shown; ``role_guessed``: the file
+    does not say who speaks; ``call_without_result``; ``result_without_call``; ``without_content``: a span or run says
+    nothing of its messages; or ``left_out``: it is no entry. The entry of the line, if it has one and the kind is not
+    about what comes later, has the same in its metadata, under ``import_note``.
     """
 
     session_id: str
@@ -164,6 +176,25 @@ class FileImport:
             run.append(event)
         if run:
             yield self._copy(run, contents, heads, places)
+        if contents.header.session is not None and contents.header.session in missing:
+            missing = {contents.header.session}
+        for stream_id in contents.running.keys() & missing:
+            yield self._abandon(contents.running[stream_id], places[stream_id], heads[stream_id].version)
+
+    def _abandon(self, running: Sequence[CompactionRequested], target: Stream, version: int) -> AppendRequest:
+        """Return the end of compactions that ran in the ledger that exported them: none runs in this one."""
+        write_id = self._clock.ulid()
+        failed = [
+            CompactionFailed(
+                write_id=write_id,
+                compaction_id=asked.compaction_id,
+                key=asked.key,
+                reason="abandoned",
+                detail="it was running when its session was exported",
+            )
+            for asked in running
+        ]
+        return append_request(target, failed, expected_version=version, clock=self._clock, actor=self._actor)
 
     def _copy(
         self, run: Sequence[StoredEvent], contents: Contents, heads: Mapping[UUID, Head], places: Mapping[UUID, Stream]

@@ -1,7 +1,7 @@
 """Turn lines into events, and verify each. Source: trust I-68, I-69, I-72."""
 
 import base64
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from itertools import islice
 from typing import Any, Final, TypeVar
@@ -12,14 +12,15 @@ import msgspec
 from ledger.canonical import canonical_json
 from ledger.chain import ZERO_HASH, event_hash
 from ledger.codec import decode_payload, stored_json
-from ledger.errors import ImportRefused, InvalidInput, LedgerError
-from ledger.events import LONGEST_TTL_SECONDS, ConfigChanged, EntryAdded, ExpirySet, SessionOpened, StoredEvent
+from ledger.errors import ImportRefused, InvalidInput
+from ledger.events import CompactionRequested, EntryAdded, Event, OpaqueEvent, SessionOpened, StoredEvent
 from ledger.fork_ranges import owner_of
 from ledger.ids import Stream, namespace_id
 from ledger.names import check_name, named_stream, stored_stream
 from ledger.strict_json import TRANSCRIPT, parse
+from ledger.transfer.histories import Histories
 from ledger.transfer.lines import FORMAT, FORMAT_VERSION, EventLine, Head, Header, Trailer
-from projections import config
+from ledger.transfer.payloads import read_payload
 
 L = TypeVar("L", bound=msgspec.Struct)
 
@@ -32,13 +33,15 @@ _EVENT_LINES: Final = msgspec.json.Decoder(EventLine)
 class Contents(msgspec.Struct, frozen=True):
     """What a checked file holds; *entries* counts the entries of each stream.
 
-    *ends* has the digest of each stream's newest payload, which is the same in a copy.
+    *ends* has the digest of each stream's newest payload, which is the same in a copy. *running* are the compactions
+    of each stream that have no outcome.
     """
 
     header: Header
     trailer: Trailer
     entries: dict[UUID, int]
     ends: dict[UUID, bytes]
+    running: Mapping[UUID, tuple[CompactionRequested, ...]]
 
     @property
     def sessions(self) -> tuple[Head, ...]:
@@ -70,7 +73,7 @@ def check(lines: Iterable[bytes]) -> Contents:
         entries[event.stream_id] = entries.get(event.stream_id, 0) + (event.type == EntryAdded.type)
     assert reader.header is not None, "a reader that refuses nothing reads to the end"
     assert reader.trailer is not None
-    return Contents(reader.header, reader.trailer, entries, ends)
+    return Contents(reader.header, reader.trailer, entries, ends, reader.running)
 
 
 def checked_before(lines: Iterable[bytes], contents: Contents) -> Iterator[StoredEvent]:
@@ -95,6 +98,7 @@ class ExportReader:
     def __init__(self) -> None:
         self.header: Header | None = None
         self.trailer: Trailer | None = None
+        self.running: Mapping[UUID, tuple[CompactionRequested, ...]] = {}
 
     def events(self, lines: Iterable[bytes]) -> Iterator[StoredEvent]:
         """Yield the events in position order.
@@ -108,6 +112,7 @@ class ExportReader:
         namespace_uuid = namespace_id(header.namespace)
         heads: dict[UUID, tuple[int, bytes]] = {}
         points = _points(header)
+        histories = Histories(header)
         kinds: dict[UUID, set[bool]] = {}  # per stream: whether it has events about records, and others
         count, position, number = 0, 0, 1
         for number, line in numbered:
@@ -119,10 +124,10 @@ class ExportReader:
                 _check_names(trailer, header, kinds, number)
                 if any(rest.strip() for _, rest in numbered):
                     raise ImportRefused("trailing_lines", "there are lines after the trailer", line=number + 1)
-                self.trailer = trailer
+                self.trailer, self.running = trailer, histories.running()
                 return
             digest.update(line)
-            event = _event(found or _convert(value, EventLine, number), namespace_uuid, number)
+            event, payload = _event(found or _convert(value, EventLine, number), namespace_uuid, number)
             is_first = event.stream_id not in heads
             version, previous = _before_first(event, header, points, number) if is_first else heads[event.stream_id]
             if event.version != version + 1:
@@ -133,9 +138,15 @@ class ExportReader:
                 raise ImportRefused("out_of_order", f"position {event.position} follows {position}", line=number)
             if event_hash(event, previous) != event.hash:
                 raise ImportRefused("hash_mismatch", "the event's hash does not match its content", line=number)
+            if is_first and event.stream_id in header.parents:
+                histories.fork(event.stream_id, _parent(event.stream_id, header))
+            problem = histories.problem(event, payload)
+            if problem is not None:
+                raise ImportRefused("bad_history", f"{problem}; no writer writes such an event", line=number)
             heads[event.stream_id] = (event.version, event.hash)
             if (event.stream_id, event.version) in points:
                 points[event.stream_id, event.version] = event.hash
+                histories.remember((event.stream_id, event.version))
             kinds.setdefault(event.stream_id, set()).add(event.type.startswith(_RESERVED))
             count, position = count + 1, event.position
             yield event
@@ -162,6 +173,12 @@ def _points(header: Header) -> dict[tuple[UUID, int], bytes | None]:
     return {(owner_of(parent_id, version, parents), version): None for parent_id, version in parents.values()}
 
 
+def _parent(stream_id: UUID, header: Header) -> tuple[UUID, int]:
+    """Return stream and version of the event that a fork continues from."""
+    parent_id, version = header.parents[stream_id]
+    return owner_of(parent_id, version, header.parents), version
+
+
 def _before_first(
     event: StoredEvent, header: Header, points: dict[tuple[UUID, int], bytes | None], line: int
 ) -> tuple[int, bytes]:
@@ -170,7 +187,7 @@ def _before_first(
     if event.stream_id not in parents:
         return 0, ZERO_HASH
     parent_id, version = parents[event.stream_id]
-    previous = points[owner_of(parent_id, version, parents), version]
+    previous = points[_parent(event.stream_id, header)]
     if previous is None:
         raise ImportRefused("version_gap", f"version {version}, which it was forked from, is not before it", line=line)
     assert event.payload is not None
@@ -209,14 +226,13 @@ def _check_names(trailer: Trailer, header: Header, kinds: dict[UUID, set[bool]],
             raise ImportRefused("name_mismatch", "the id of a stream does not match its names", line=line)
 
 
-def _event(line: EventLine, namespace_id: UUID, number: int) -> StoredEvent:
+def _event(line: EventLine, namespace_id: UUID, number: int) -> tuple[StoredEvent, Event | OpaqueEvent]:
     event = _stored(line, namespace_id, number)
     if event.payload is None:
         raise ImportRefused("payload_missing", "the event has no payload", line=number)
     if sha256(event.payload).digest() != event.payload_digest:
         raise ImportRefused("hash_mismatch", "the payload does not match its digest", line=number)
-    _check_payload(event, number)
-    return event
+    return event, read_payload(event, number)
 
 
 def _stored(line: EventLine, namespace_id: UUID, number: int) -> StoredEvent:
@@ -243,27 +259,6 @@ def _stored(line: EventLine, namespace_id: UUID, number: int) -> StoredEvent:
         )
     except ValueError:
         raise ImportRefused("bad_encoding", "a field must be hex or base64", line=number) from None
-
-
-def _check_payload(event: StoredEvent, number: int) -> None:
-    """Refuse a payload of a known type that cannot be decoded; unknown types stay opaque (trust I-72)."""
-    assert event.payload is not None
-    try:
-        payload = decode_payload(event.type, event.schema_version, stored_json(event.codec, event.payload))
-    except (msgspec.MsgspecError, LedgerError):
-        raise ImportRefused("bad_payload", f"the payload is not a valid {event.type}", line=number) from None
-    if isinstance(payload, SessionOpened | ConfigChanged):
-        try:
-            config.load(payload.config)
-        except InvalidInput as fault:
-            raise ImportRefused("bad_payload", f"the memory config cannot be read: {fault}", line=number) from None
-    seconds = payload.ttl_seconds if isinstance(payload, ExpirySet) else None
-    if seconds is not None and not 1 <= seconds <= LONGEST_TTL_SECONDS:
-        message = f"ttl_seconds of the expiry must be between 1 and {LONGEST_TTL_SECONDS}"
-        raise ImportRefused("bad_payload", message, line=number)
-    item_id = getattr(payload, "item_id", event.item_id)
-    if item_id != event.item_id:
-        raise ImportRefused("item_mismatch", "the event has another item id than its payload", line=number)
 
 
 def _as_written(line: bytes) -> EventLine | None:

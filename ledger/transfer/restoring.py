@@ -8,6 +8,7 @@ from ledger.errors import ImportRefused, InvalidInput
 from ledger.events import StoredEvent
 from ledger.ids import Stream
 from ledger.names import NO_SESSIONS
+from ledger.stores.postgres.deadlines import DEFAULT_TIMEOUT_S
 from ledger.stores.postgres.restoring import restoration
 from ledger.transfer.reader import check, checked_before
 
@@ -28,6 +29,7 @@ def restore(
     *,
     namespace: str | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
 ) -> Restored:
     """Restore the namespace in the file *lines*, which is read once to check it and once to store it.
 
@@ -46,7 +48,9 @@ def restore(
     if header.session is not None:
         raise ImportRefused("not_whole", "the file holds a session, not a whole namespace; import it instead")
     done = 0
-    with restoration(url, namespace=header.namespace, ledger_id=header.ledger_id, streams=streams) as restoring:
+    with restoration(
+        url, namespace=header.namespace, ledger_id=header.ledger_id, streams=streams, timeout_s=timeout_s
+    ) as restoring:
         page: list[StoredEvent] = []
         for event in checked_before(lines(), contents):
             if event.position != done + len(page) + 1:

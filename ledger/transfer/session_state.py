@@ -4,13 +4,13 @@ Unlike an export file it has no history and no proofs, only the current entries,
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import eq
 
 import msgspec
 
-from ledger.events import JsonObject
-from ledger.session.commands import IMPORTED
+from ledger.events import EntryAdded, JsonObject
+from ledger.session.commands import IMPORTED, ImportedSummary, ReplaceState
 from ledger.session.continuation import continuation_of
 from ledger.session.state import SessionState, end_of_batch
 from ledger.session.views import stats_of
@@ -118,3 +118,72 @@ def _summary(summary: Summary, covered: Sequence[int], ids: Mapping[int, str], *
     if summary.starts_at and summary.ends_at:
         exported["timeRange"] = {"start": summary.starts_at.isoformat(), "end": summary.ends_at.isoformat()}
     return exported
+
+
+def whole_state(state: SessionState, history: History, new_id: Callable[[], str]) -> ReplaceState:
+    """Return the command that adds all entries of *state* again, with what became of them and their live summaries.
+
+    It adds those that were removed since the last clear no more. *new_id* returns ids of writes and compactions.
+    """
+    state = end_of_batch(state)
+    present = [item for item in history.current() if item.status != "removed"]
+    exported = {item["id"]: item for item in export_state("", state, history)["summaries"]}
+    by_id = {item.entry_id: place for place, item in enumerate(present)}
+    hidden: set[int] = set()
+    summaries = []
+    for summary in state.summaries.live:
+        found = exported[summary.summary_id]
+        covered = tuple(sorted(by_id[entry_id] for entry_id in found["originalEntryIds"]))
+        hides = not found.get("overlay", False) and any(present[place].status != "active" for place in covered)
+        hidden.update(covered if hides else ())
+        summaries.append(
+            ImportedSummary(
+                compaction_id=new_id(),
+                entries=covered,
+                hides=hides,
+                summary_id=summary.summary_id,
+                key=summary.key,
+                text=summary.text,
+                tokens=summary.tokens,
+                tokens_before=summary.tokens_before,
+                tokenizer=summary.tokenizer,
+                created_at=summary.created_at,
+                starts_at=summary.starts_at,
+                ends_at=summary.ends_at,
+                block=summary.block,
+                place=found.get("place"),
+                model=summary.model,
+                trust=summary.trust,
+            )
+        )
+    left = tuple(place for place, item in enumerate(present) if item.status != "active" and place not in hidden)
+    if left:
+        tokens = sum(present[place].tokens for place in left)
+        summaries.append(ImportedSummary(compaction_id=new_id(), entries=left, hides=True, tokens_before=tokens))
+    batches = {write_id: new_id() for write_id in dict.fromkeys(item.write_id for item in present)}
+    entries = tuple(_again(item, batches[item.write_id], state) for item in present)
+    return ReplaceState(new_id(), entries, tuple(summaries))
+
+
+def _again(entry: PastEntry, write_id: str, state: SessionState) -> EntryAdded:
+    flags = state.working.flags
+    return EntryAdded(
+        write_id=write_id,
+        entry_id=entry.entry_id,
+        kind=entry.kind,
+        role=entry.role,
+        content=entry.content,
+        tokens=entry.tokens,
+        tokenizer=entry.tokenizer,
+        fallback=entry.fallback,
+        data=entry.data,
+        tool_name=entry.tool_name,
+        tool_call_id=entry.tool_call_id,
+        tool_status=entry.tool_status,
+        arguments=entry.arguments,
+        created_at=entry.created_at,
+        metadata=entry.metadata,
+        persisted_at=flags.persisted_at(entry.version),
+        extracted=ranges.contains(flags.extracted, entry.version),
+        past=True,
+    )

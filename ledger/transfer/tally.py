@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ledger.importers.parts.steps import NOTE
+from ledger.importers.parts.steps import NOTE, Noticed
 from ledger.session.drafts import EntryDraft
 from ledger.transfer.importing import ImportNote
 
@@ -32,3 +32,8 @@ def read_notes(notes: list[ImportNote], session_id: str, drafts: Iterable[EntryD
         if found is not None:
             notes.append(ImportNote(session_id=session_id, **found))
         yield draft
+
+
+def noticed(step: Noticed, session_id: str) -> ImportNote:
+    """Return what *step* says of *session_id* as a note."""
+    return ImportNote(session_id=session_id, line=step.line, kind=step.kind, text=step.text)

@@ -18,6 +18,7 @@ from ledger.importers.parts.steps import (
     Batch,
     ConversationStep,
     Edited,
+    Noticed,
     Replaced,
     Rewound,
     Summarized,
@@ -38,7 +39,7 @@ from ledger.tokenizers import TOKENIZERS, entry_event
 from ledger.transfer.imported_window import ImportedWindow
 from ledger.transfer.importing import REQUEST_EVENTS, Imported, ImportNote, Rereadable
 from ledger.transfer.reader import FILE_CHANGED
-from ledger.transfer.tally import Tally, read_notes
+from ledger.transfer.tally import Tally, noticed, read_notes
 from projections.config import MemoryConfig
 
 _ATTEMPTS: Final = 5
@@ -107,6 +108,8 @@ class TranscriptImport:
                         raise ImportRefused("changed", FILE_CHANGED)
                     if not target.complete:
                         yield from _ConversationWrite(self._clock, self._actor, target, tally).requests(conversation)
+                if next(again, None) is not None:  # or the file is refused here, when all of it is read
+                    raise ImportRefused("changed", FILE_CHANGED)
                 progress(len(targets), len(targets))
 
             if not all(target.complete for target in targets):
@@ -146,7 +149,8 @@ class TranscriptImport:
         known: set[str] = set()
         forks: list[str] = []
         notes: list[ImportNote] = []
-        drafts = (draft for batch in batches_of(_noting(forks, found.steps)) for draft in batch)
+        read = _noting(forks, notes, stream.session_id, found.steps)
+        drafts = (draft for batch in batches_of(read) for draft in batch)
         ids = (draft.entry_id or "" for draft in read_notes(notes, stream.session_id, drafts))
         complete = True
         while page := list(islice(ids, REQUEST_EVENTS)):
@@ -210,6 +214,10 @@ class _ConversationWrite:
         """Yield the new events, and the stream of each fork where it begins."""
         changes: list[WindowChange | Attached] = []
         for step in found.steps:
+            if isinstance(step, Noticed):
+                if not self._target.state.version:
+                    self._tally.notes.append(noticed(step, self._target.stream.session_id))
+                continue
             if not isinstance(step, tuple):
                 changes.append(step)
                 continue
@@ -256,7 +264,8 @@ class _ConversationWrite:
             self._tally.entries[self._target.stream.session_id] += 1
             if (line_type := line_type_of(draft)) is not None:
                 self._tally.other_lines[line_type] += 1
-            yield entry_event(draft, write_id=write_id, entry_id=entry_id, tokenizer=self._target.config.tokenizer)
+            added = entry_event(draft, write_id=write_id, entry_id=entry_id, tokenizer=self._target.config.tokenizer)
+            yield msgspec.structs.replace(added, past=True)
         for draft in new:
             if is_hidden(draft):
                 removed = self._window.remove(draft.entry_id or "", write_id)
@@ -277,11 +286,15 @@ class _ConversationWrite:
         )
 
 
-def _noting(forks: list[str], steps: Iterable[ConversationStep]) -> Iterator[ConversationStep]:
-    """Yield *steps*, and add to *forks* those that begin among them."""
+def _noting(
+    forks: list[str], notes: list[ImportNote], session_id: str, steps: Iterable[ConversationStep]
+) -> Iterator[ConversationStep]:
+    """Yield *steps*, and add to *forks* those that begin among them, and to *notes* what no entry has."""
     begun: list[str] = []
     for step in steps:
-        if isinstance(step, Rewound) and step.branch:
+        if isinstance(step, Noticed):
+            notes.append(noticed(step, session_id))
+        elif isinstance(step, Rewound) and step.branch:
             begun.append(step.branch)
         elif isinstance(step, tuple):
             forks += begun

@@ -16,8 +16,8 @@ from ledger.fork_ranges import owner_of
 from ledger.ids import Stream
 from ledger.ports import NamespaceInfo, StreamHead
 from ledger.ports.event_store import LogBounds, SchemaDifference
+from ledger.session.lives import Lives
 from ledger.verification.findings import Finding, LogVerdict, VerifyReport
-from ledger.verification.lives import Lives
 
 
 class _OriginOnly(msgspec.Struct):

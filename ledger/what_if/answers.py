@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from ledger.errors import FailureReason, SummarizerFailed, SummaryMissing
-from ledger.events import CompactionCompleted, CompactionFailed, CompactionRequested, RecordedEvent
+from ledger.events import CompactionCompleted, CompactionFailed, CompactionRequested, RebuildAnswered, RecordedEvent
 from ledger.ports import SummaryText
 from ledger.tokenizers import TOKENIZERS
 from projections.prompts import SummaryRequest
@@ -79,6 +79,8 @@ def cache_of(events: Iterable[RecordedEvent]) -> dict[str, KnownAnswers]:
                 failed[requests[name]] = Unanswered(reason, detail)
             case CompactionCompleted(compaction_id=name, method="heuristic", error=str(error)) if name in requests:
                 failed[requests[name]] = Unanswered("error", error)
+            case RebuildAnswered(output=output):
+                answered[output.request_hash] = Answered(output.text or "", output.input_tokens, output.output_tokens)
             case CompactionCompleted(text=summary, outputs=outputs):
                 for output in outputs:
                     text = summary if output.text is None else output.text

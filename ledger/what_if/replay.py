@@ -18,6 +18,7 @@ from ledger.errors import SummarizerFailed, UnknownEvent
 from ledger.events import (
     CompactionCompleted,
     CompactionRequested,
+    ContextSet,
     EntryAdded,
     EntryEdited,
     EntryRemoved,
@@ -31,16 +32,20 @@ from ledger.events import (
 from ledger.ports import SummaryText
 from ledger.session.commands import CompleteCompaction, FailCompaction, RequestCompaction
 from ledger.session.decisions import decide
+from ledger.session.rebuild_commands import ReplayedCompaction
 from ledger.session.state import SESSION, SessionState, end_of_batch
 from ledger.session.views import plan_automatic
 from ledger.tokenizers import TOKENIZERS
 from ledger.what_if.answers import OnMiss, SummaryCache, answer_from
+from ledger.what_if.replayed import Replayed
 from projections import config as memory_config
 from projections import ranges
 from projections.config import MemoryConfig
 from projections.entries import Entry
 from projections.prompts import SummaryRequest
-from projections.strategies.base import CompactionPlan
+from projections.strategies import COMPACTIONS
+from projections.strategies.base import CompactionConfig, CompactionPlan
+from projections.summaries import CONTEXT_KEY
 
 #: Called after each batch of entries and its compactions, with the state and, by version, oldest first, every entry
 #: that was not cleared, erased or removed. The mapping changes after the call, the state does not.
@@ -48,17 +53,7 @@ Observe: TypeAlias = Callable[[SessionState, Mapping[int, Entry]], None]
 Steps: TypeAlias = Generator[SummaryRequest, SummaryText, "Replayed"]
 
 _NO_ID: Final = UUID(int=0)
-_INPUTS: Final = (EntryAdded, EntryEdited, EntryRemoved, SessionCleared, SessionOpened)
-
-
-class Replayed(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of a replay: its state and the compactions that completed or failed."""
-
-    state: SessionState
-    completed: tuple[CompactionCompleted, ...] = ()
-    failed: int = 0
-    #: By version, oldest first: entries that were not cleared, erased or removed.
-    entries: Mapping[int, Entry] = {}
+_INPUTS: Final = (EntryAdded, EntryEdited, EntryRemoved, ContextSet, CompactionCompleted, SessionCleared, SessionOpened)
 
 
 class Replay:
@@ -73,8 +68,10 @@ class Replay:
         without: Iterable[str] = (),
         recount: bool = False,
         observe: Observe | None = None,
+        names: str = "replay",
     ) -> None:
         self._config = config
+        self._names = names
         self._method: Method = method
         self._model = model
         self._without = frozenset(without)
@@ -84,11 +81,22 @@ class Replay:
         self._entries: dict[int, Entry] = {}  # those that were not cleared, erased or removed
         self._active: dict[str, int] = {}  # the version of each active entry, by id
         self._completed: list[CompactionCompleted] = []
+        self._newest: list[ReplayedCompaction] = []
+        self._removed: set[int] = set()
+        #: The compaction that asks now.
+        self.asking: CompactionConfig | None = None
         self._failed = 0
         self._requests = 0
 
+    @property
+    def version(self) -> int:
+        """The version of the newest input so far."""
+        return self._state.version
+
     def steps(self, events: Sequence[RecordedEvent]) -> Steps:
         """Replay *events*, oldest first, batch by batch, and return the end.
+
+        Called again, it goes on with the events that follow; a batch must not be divided.
 
         Raises:
             UnknownEvent: a newer release wrote one of them.
@@ -109,6 +117,8 @@ class Replay:
             state=end_of_batch(self._state),
             completed=tuple(self._completed),
             failed=self._failed,
+            newest=tuple(self._newest),
+            removed=frozenset(self._removed),
             entries=self._entries,
         )
 
@@ -122,6 +132,9 @@ class Replay:
             return msgspec.structs.replace(event, payload=opened)
         if not isinstance(payload, _INPUTS):
             return None
+        if isinstance(payload, ContextSet | CompactionCompleted):
+            written = self._written(payload)
+            return None if written is None else msgspec.structs.replace(event, payload=written)
         if isinstance(payload, EntryAdded | EntryEdited | EntryRemoved):
             if payload.entry_id in self._without:
                 return None
@@ -130,6 +143,16 @@ class Replay:
         if self._recount and isinstance(payload, EntryAdded | EntryEdited):
             return msgspec.structs.replace(event, payload=self._recounted(payload))
         return event
+
+    def _written(self, payload: ContextSet | CompactionCompleted) -> Event | None:
+        """Return the summary in *payload* if it stands for something that the replay does not have (R-WIF-2)."""
+        if isinstance(payload, ContextSet):  # it takes the place of the one before, not of the replay's own summaries
+            folds = tuple(each.summary_id for each in self._state.summaries.live if each.key == CONTEXT_KEY)
+            return msgspec.structs.replace(payload, folds=folds) if payload.summary_id or folds else None
+        known = all(version in self._entries for version in ranges.versions(payload.covered))
+        if payload.method != "imported" or payload.summary_id is None or (payload.covered and known):
+            return None
+        return msgspec.structs.replace(payload, effect="overlay", folds=())
 
     def _recounted(self, payload: EntryAdded | EntryEdited) -> Event:
         tokenizer = TOKENIZERS[self._config.tokenizer]
@@ -161,9 +184,12 @@ class Replay:
                 self._entries[version] = entry
             case EntryRemoved(entry_version=version, entry_id=entry_id):
                 del self._entries[version], self._active[entry_id]
+                self._removed.add(version)
             case SessionCleared():
                 self._entries.clear()
                 self._active.clear()
+                self._newest.clear()
+                self._removed.clear()
             case CompactionCompleted(effect="replace" | "erase" as effect, covered=covered):
                 for version in ranges.versions(covered):
                     entry = self._entries.pop(version, None) if effect == "erase" else self._entries.get(version)
@@ -185,12 +211,13 @@ class Replay:
         self, plan: CompactionPlan, on_failure: str, last: RecordedEvent
     ) -> Generator[SummaryRequest, SummaryText, CompactionCompleted | None]:
         self._requests += 1
-        name, before = f"replay-{self._requests}", self._state
+        name, before = f"{self._names}-{self._requests}", self._state
+        self.asking = before.config.compaction(plan.key)
         events = self._decide(RequestCompaction(name, name, plan), last)
         if not events or not isinstance(request := events[0], CompactionRequested):
             return None
         if request.action == "erase":
-            return self._record(events[-1])
+            return self._record(request, events[-1], 0)
         entries = tuple(self._entries[version] for version in ranges.versions(plan.covered) if version in self._entries)
         dialogue = converse(
             request,
@@ -206,11 +233,14 @@ class Replay:
             self._decide(FailCompaction(name, name, failure.reason, str(failure)[:500]), last)
             self._failed += 1
             return None
-        return self._record(self._decide(CompleteCompaction(name, name, outcome), last)[0])
+        task = before.window.opening if COMPACTIONS[plan.strategy].sees_opening else None
+        completed = self._decide(CompleteCompaction(name, name, outcome), last)[0]
+        return self._record(request, completed, task.version if task else 0)
 
-    def _record(self, event: Event) -> CompactionCompleted | None:
+    def _record(self, request: CompactionRequested, event: Event, task: int) -> CompactionCompleted | None:
         if isinstance(event, CompactionCompleted):
             self._completed.append(event)
+            self._newest.append(ReplayedCompaction(request, event, task))
             return event
         self._failed += 1
         return None

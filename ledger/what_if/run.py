@@ -9,7 +9,7 @@ import msgspec
 
 from ledger.compaction.driving import drive
 from ledger.errors import InvalidInput
-from ledger.events import CompactionCompleted, Method, RecordedEvent
+from ledger.events import CompactionCompleted, Method, RebuildAnswered, RecordedEvent
 from ledger.history.difference import DiffInput
 from ledger.ports import Summarizer, SummaryText
 from ledger.prices import Prices, spending
@@ -17,7 +17,8 @@ from ledger.session.fast_fold import SESSION_IN_RUNS
 from ledger.session.state import end_of_batch
 from ledger.summarizers.model_calls import ModelCalls
 from ledger.what_if.answers import Answered, KnownAnswers, OnMiss, answer_from
-from ledger.what_if.replay import Replay, Replayed
+from ledger.what_if.replay import Replay
+from ledger.what_if.replayed import Replayed
 from projections.history import HISTORY
 from projections.prompts import SummaryRequest
 from projections.retrieved import hints_for
@@ -46,7 +47,7 @@ def answer_source(summarizer: Summarizer, events: Sequence[RecordedEvent]) -> An
         return AnswerSource(method, summarizer.model, summarizer)
     for event in reversed(events):
         payload = event.payload
-        if isinstance(payload, CompactionCompleted) and payload.outputs and payload.method is not None:
+        if isinstance(payload, CompactionCompleted) and payload.method in {"llm", "callback"}:
             return AnswerSource(payload.method, payload.model)
     return AnswerSource("heuristic")
 
@@ -100,5 +101,5 @@ def recorded(events: Sequence[RecordedEvent], prices: Prices) -> DiffInput:
     """Return the recorded state after *events* as one side of a difference."""
     state = end_of_batch(SESSION_IN_RUNS.fold(events))
     recallable = {item.version: item for item in HISTORY.fold(events).current() if item.status in {"active", "covered"}}
-    completed = [event.payload for event in events if isinstance(event.payload, CompactionCompleted)]
-    return DiffInput(state=state, hints=hints_for(state.config.window, recallable), spent=spending(completed, prices))
+    written = [event.payload for event in events if isinstance(event.payload, CompactionCompleted | RebuildAnswered)]
+    return DiffInput(state=state, hints=hints_for(state.config.window, recallable), spent=spending(written, prices))

@@ -6,7 +6,6 @@ Source: http W-48.
 from collections.abc import Sequence
 from typing import Final
 
-from ledger.compaction.summarizing import cleaned
 from ledger.events import EntriesExtracted, Extraction, MemoryFields, ModelOutput, Ranges, RecordSource
 from ledger.extraction import ExtractedMemory, extraction_request, longest_memory, memories_in
 from ledger.history.entries import read_entries
@@ -14,6 +13,7 @@ from ledger.ids import Stream
 from ledger.long_term_memory import Promotion
 from ledger.session.commands import MarkExtracted
 from ledger.session.state import SessionState
+from ledger.summarizers.usable import cleaned
 from ledger.worker.completion import Ending, JobResult, complete
 from ledger.worker.namespace import WorkedNamespace
 from projections import backlog as backlogs

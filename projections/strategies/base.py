@@ -1,8 +1,8 @@
 """What a strategy is: a config model and pure functions. Source: R-CFG-1 … R-CFG-4, R-CMP-1, R-WIN-1."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Container, Generator
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any, Literal, Protocol, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
 import msgspec
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
@@ -58,6 +58,13 @@ class Config(BaseModel):
     """Base of all config models: frozen, strict, without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=False)
+    #: The fields that are a number of tokens of a request; 0 and below mean another thing.
+    budgets: ClassVar[tuple[str, ...]] = ()
+
+    def less(self, tokens: int) -> Self:
+        """Return this config for a window beside which a request carries *tokens* (R-CFG-11)."""
+        given = {name: getattr(self, name) for name in self.budgets}
+        return self.model_copy(update={name: value - tokens for name, value in given.items() if value > 0})
 
 
 class WindowConfig(Config):
@@ -173,9 +180,13 @@ class Recalled(msgspec.Struct, frozen=True):
 
 
 class Hints(msgspec.Struct, frozen=True):
-    """What was retrieved before a window is built: hits, best first, and pieces of knowledge (R-WIN-1)."""
+    """What was retrieved before a window is built: hits, best first, and pieces of knowledge (R-WIN-1).
+
+    *there* has the versions of all entries that were searched, if the searcher knows them.
+    """
 
     recalled: tuple[Recalled, ...] = ()
+    there: Container[int] | None = None
     knowledge: tuple[Knowledge, ...] = ()
     knowledge_tokens: int = 0
 
@@ -231,7 +242,8 @@ class ProgressFold(msgspec.Struct, frozen=True, kw_only=True):
 
     ``advance(config, progress, items, window)`` runs at the end of each batch, with None at first;
     ``complete(progress, payload)`` runs when one of its compactions took effect. Summaries of blocks numbered below
-    ``evicts_before(config, progress)`` are dropped. Items from version ``needs_from(config, progress, items)`` on
+    ``evicts_before(config, progress)`` are dropped, and the oldest of strategies that the config no longer has, so that
+    all are at most ``most_summaries(config)``. Items from version ``needs_from(config, progress, items)`` on
     stay in the state; ``goes_on(old_config, new_config)`` tells whether the fold continues after a change of config.
     ``renumbered(progress, of)`` is *progress* after entries got other versions, as an import gives them: *of* maps
     ranges of versions. Without it, a fold starts anew after an import.
@@ -241,6 +253,7 @@ class ProgressFold(msgspec.Struct, frozen=True, kw_only=True):
     advance: Callable[[Any, Any, Items, ActiveEntries], Any]
     complete: Callable[[Any, CompactionCompleted], Any]
     evicts_before: Callable[[Any, Any], int]
+    most_summaries: Callable[[Any], int]
     needs_from: Callable[[Any, Any, Items], int]
     goes_on: Callable[[Any, Any], bool]
     renumbered: Callable[[Any, Callable[[Ranges], Ranges]], Any] | None = None

@@ -5,7 +5,7 @@ Source: R-003-1, R-003-6 … R-003-9, R-CND-5.
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Annotated, Final, Self, TypeAlias
+from typing import Annotated, ClassVar, Final, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -35,6 +35,7 @@ ToolNames: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]
 class Triggers(CompactionConfig):
     """When a strategy of seed 003 acts, and how much it leaves; thresholds of 0 and below are off (R-003-6)."""
 
+    budgets: ClassVar[tuple[str, ...]] = ("input_tokens_threshold", "interaction_threshold_tokens")
     input_tokens_threshold: int = 0
     interaction_keep: int = Field(default=0, ge=0)
     interaction_conditions: Conditions = ()
@@ -42,6 +43,17 @@ class Triggers(CompactionConfig):
     interaction_threshold_tokens: int = 0
     on_tools_success_threshold: ToolNames = ()
     on_tools_error_threshold: ToolNames = ()
+    _reserved: int = 0
+
+    def less(self, tokens: int) -> Self:
+        """Return this config for a window beside which a request carries *tokens*."""
+        lower = super().less(tokens)
+        lower._reserved = tokens  # noqa: SLF001 - of its own class
+        return lower
+
+    def own(self, reported: int) -> int:
+        """Return the input tokens of the window, of those that a model *reported*, which has all of the request."""
+        return reported - self._reserved
 
     @property
     def token_limit(self) -> int | None:
@@ -195,5 +207,5 @@ def _input_tokens(config: Triggers, state: StateView) -> int:
     usage = (newest.metadata or {}).get("usage") if newest is not None else None
     reported = usage.get("input_tokens") if isinstance(usage, dict) else None
     if isinstance(reported, int) and not isinstance(reported, bool):
-        return reported
+        return config.own(reported)
     return state.shown_tokens()

@@ -1,6 +1,6 @@
 """Window strategy ``max_tokens``: the newest complete interactions within a budget. Source: R-003-2 … R-003-5."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from projections.entries import Entry
 from projections.strategies.base import Hints, StateView, WindowConfig, WindowStrategy
@@ -13,6 +13,7 @@ from projections.window import Window
 class MaxTokens(WindowConfig):
     """The budget, below 0 for nothing, and the conditions for an interaction to be shown."""
 
+    budgets: ClassVar[tuple[str, ...]] = ("memory_max_tokens",)
     type: Literal["max_tokens"] = "max_tokens"
     memory_max_tokens: int = 10_000
     conditions: Conditions = ()

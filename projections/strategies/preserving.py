@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Final, TypeAlias, get_args
+from typing import Annotated, ClassVar, Final, TypeAlias, get_args
 
 from pydantic import AfterValidator, Field
 
@@ -30,6 +30,7 @@ ALWAYS: Final = ("system_instruction", "user_prompt", "summary")
 class TriggerLimit(Config):
     """A budget, and the share of it above which a strategy acts."""
 
+    budgets: ClassVar[tuple[str, ...]] = ("max_tokens",)
     max_tokens: int = Field(default=1024, ge=1)
     compression_threshold: Ratio = Field(default=Decimal("0.8"), gt=0, le=1)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -44,6 +44,7 @@ The new lines:
 class Progressive(CompactionConfig):
     """The model's context window, when to act, and how much to keep."""
 
+    budgets: ClassVar[tuple[str, ...]] = ("context_window",)
     type: Literal["progressive"] = "progressive"
     context_window: int | None = Field(default=None, ge=1, le=LARGEST_WINDOW)
     model_name: str | None = None
@@ -63,6 +64,10 @@ class Progressive(CompactionConfig):
     def limit(self) -> int:
         """The context window in tokens: as given, else the model's, else 16,000."""
         return self.context_window or window_tokens(self.model_name) or DEFAULT_WINDOW
+
+    def less(self, tokens: int) -> Self:
+        """Return this config for what is left of the context window."""
+        return self.model_copy(update={"context_window": max(1, self.limit - tokens)})
 
     @property
     def token_limit(self) -> int | None:

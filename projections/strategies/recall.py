@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -31,6 +31,7 @@ class Recall(WindowConfig):
     Of the units before a hit, *context_before* are shown with it. *ranking* are other weights for its search.
     """
 
+    budgets: ClassVar[tuple[str, ...]] = ("max_tokens",)
     type: Literal["recall"] = "recall"
     max_tokens: int = Field(default=4_000, ge=1)
     recent_share: Ratio = Field(default=Decimal("0.1"), ge=0, le=1)

@@ -68,9 +68,10 @@ class Blocks(msgspec.Struct, frozen=True):
 def advance(config: RollingBlocks, progress: Blocks | None, items: Items, window: ActiveEntries) -> Blocks:
     """Return *progress* after the items of a batch, one by one. Source: R-001-2, R-001-5, R-001-7.
 
-    A block covers those entries of its items that are active when it is due.
+    A block covers those entries of its items that are active when it is due. One that begins later than its session
+    skips the blocks whose items have all left.
     """
-    blocks = progress or Blocks()
+    blocks = progress or _begun(config, items)
     count = items.count(config.unit)
     edge, number, retained = blocks.edge, blocks.number, blocks.retained
     seen = max(blocks.seen, items.numbering(config.unit).dropped)  # a foreign event may claim any number
@@ -86,6 +87,12 @@ def advance(config: RollingBlocks, progress: Blocks | None, items: Items, window
     return Blocks(max(seen, count), edge, number, retained_blocks)
 
 
+def _begun(config: RollingBlocks, items: Items) -> Blocks:
+    """Return the progress as if blocks had been counted from the first item."""
+    number = max(0, items.numbering(config.unit).dropped - 1) // config.size
+    return Blocks(edge=1 + number * config.size, number=number)
+
+
 def complete(progress: Blocks, payload: CompactionCompleted) -> Blocks:
     """Return *progress* with the block of *payload* done."""
     return replace(
@@ -99,7 +106,7 @@ def complete(progress: Blocks, payload: CompactionCompleted) -> Blocks:
 
 def needs_from(config: RollingBlocks, progress: Blocks | None, items: Items) -> int:
     """Return the first version of the block that is filling up."""
-    first = (progress or Blocks()).edge + 1
+    first = (progress or _begun(config, items)).edge + 1
     return items.numbering(config.unit).first_version(first) or sys.maxsize
 
 
@@ -162,6 +169,7 @@ STRATEGY = CompactionStrategy(
         advance=advance,
         complete=complete,
         evicts_before=lambda config, progress: progress.number - config.max_summaries + 1,
+        most_summaries=lambda config: config.max_summaries,
         needs_from=needs_from,
         goes_on=lambda old, new: old.unit == new.unit,
         renumbered=renumbered,

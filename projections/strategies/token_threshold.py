@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -39,6 +39,7 @@ Keep the summary concise but informative.
 class TokenThreshold(CompactionConfig):
     """Limits above which old entries are summarised (R-CFG-2, R-CFG-7)."""
 
+    budgets: ClassVar[tuple[str, ...]] = ("max_tokens",)
     type: Literal["token_threshold"] = "token_threshold"
     max_entries: int = Field(default=100, ge=1)
     max_tokens: int = Field(default=50_000, ge=1)

@@ -2,17 +2,21 @@
 
 import asyncio
 import random
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
 
+from ledger.application.services import Services
 from ledger.clock import SystemClock
 from ledger.errors import EntryNotFound, InvalidInput, SessionNotFound, VersionConflict, VersionNotFound
 from ledger.event_encoding import stream_write
-from ledger.events import EntryAdded, to_microseconds
+from ledger.events import EntriesExtracted, EntriesIndexed, EntryAdded, to_microseconds
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store
+from ledger.session.commands import Command, MarkExtracted, MarkIndexed
+from ledger.session.state import SessionState
 from tests.support.driver import SetClock
 from tests.support.ledgers import ledger_over
 
@@ -243,6 +247,53 @@ async def test_a_clear_an_end_and_any_change_are_undone_exactly(store: Store, na
         await ledger.restore("s", version + 9)
     with pytest.raises(SessionNotFound):
         await ledger.restore("unknown", 1)
+
+
+async def test_an_expired_session_is_restored_with_all_that_its_entries_were(store: Store, namespace: str) -> None:
+    """http W-70: as after an end, kinds, tool names, call ids, sources and marks come back, and no value twice."""
+    clock = SetClock()
+    ledger = opened(store, namespace, clock)
+    await ledger.add_entries("s", [{"kind": "message", "role": "user", "content": "a"} for _ in range(2)])
+    await ledger.add_tool_call("s", "shell", {"command": "ls"}, tool_call_id="c1", entry_id="m2")
+    await ledger.add_tool_result("s", "shell", "a b", tool_call_id="c1", tool_status="error", entry_id="m3")
+    await ledger.add_context("s", "a file", source="file.txt", entry_id="m4", metadata={"took": 2})
+    await ledger.edit_entry("s", "m3", "a b c")
+    await ledger.set_expiry("s", 1)
+    then = await ledger.get_state("s")
+    for write_between in (False, True):
+        clock.moment = (await ledger.get_state("s")).working.expires_at + timedelta(seconds=1)
+        if write_between:
+            await ledger.add_user_message("s", "another life")
+        await same(ledger, await ledger.restore("s", then.version), then)
+        assert (await ledger.get_entry("s", "m4")).content == "a file"
+
+
+@pytest.mark.parametrize("how", ["clear", "end", "expiry"])
+async def test_restored_entries_keep_their_marks(store: Store, namespace: str, how: str) -> None:
+    """http W-47: what was extracted or became a record is so no second time, whatever took it away."""
+    clock = SetClock()
+    handle = Services(store, clock=clock).handle(namespace, "")
+    ledger = MemoryLedger(handle)
+    await ledger.add_user_message("s", "hello")
+    opened_at = (await ledger.get_state("s")).life
+    extracted = EntriesExtracted(write_id="x", covered=((2, 2),), strategy="discrete")
+    indexed = EntriesIndexed(write_id="x", covered=((2, 2),))
+    marks = [MarkExtracted(extracted, opened_at, opened_at), MarkIndexed(indexed, opened_at)]
+
+    async def commands_for(state: SessionState) -> Sequence[Command]:
+        return marks
+
+    await handle.write(Stream.of(namespace, "s"), commands_for)
+    await ledger.set_expiry("s", 60)
+    then = await ledger.get_state("s")
+    if how == "expiry":
+        clock.moment = then.working.expires_at + timedelta(days=1)
+    else:
+        await ledger.clear_session("s", end=how == "end")
+    await ledger.restore("s", then.version)
+    (entry,), flags = await ledger.get_active_entries("s"), (await ledger.get_state("s")).working.flags
+    assert flags.extracted == ((entry.version, entry.version),)
+    assert flags.persisted_at(entry.version) == then.working.flags.persisted_at(2) is not None
 
 
 async def test_messages_are_restored_in_their_batches(store: Store, namespace: str) -> None:

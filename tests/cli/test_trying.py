@@ -201,3 +201,24 @@ def test_without_matplotlib_a_backtest_says_so_first_and_shows_its_table(
     assert measured == ["without matplotlib the report has no plots; pip install 'memory-ledger[reports]'", "began"]
     assert "full" in shown
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"report.json", "report.html", "measured.jsonl"}
+
+
+def test_adopt_with_rebuild_shows_the_history_under_the_config(cli: Callable[..., Result], tmp_path: Path) -> None:
+    """R-RBD-3: the command waits, and says how many summaries were written."""
+    file = written(tmp_path, {"profile": "rolling", "size": 2, "max_summaries": 2})
+    for number in range(7):
+        cli("add", "s", f"message {number}")
+    adopted = cli("adopt", "s", "--config", file, "--rebuild")
+    assert json.loads(adopted.stdout)["profile"] == "rolling"
+    assert "rebuilt" in adopted.stderr
+    stats = json.loads(cli("stats", "s", "--json").stdout)
+    assert (stats["summaries"], stats["active_entries"]) == (2, 7)
+    changed = cli("config", "s", "--set", "max_summaries=1", "--rebuild")
+    assert json.loads(changed.stdout)["compactions"][0]["max_summaries"] == 1
+    assert json.loads(cli("stats", "s", "--json").stdout)["summaries"] == 1
+
+
+def test_a_rebuild_without_a_change_is_refused(cli: Callable[..., Result]) -> None:
+    refused = call("config", "s", "--rebuild")
+    assert refused.exit_code == 2
+    assert "--rebuild" in refused.stderr

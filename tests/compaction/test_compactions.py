@@ -291,7 +291,7 @@ def test_a_summary_is_trusted_as_little_as_the_least_of_what_went_in(notation: s
 
 
 def test_an_unknown_role_is_trusted_as_a_tool_is() -> None:
-    """trust M-4: the compatible API stores any role, and only `system` is the operator's."""
+    """trust M-4: whatever a log has, only `system` is the operator's."""
     (entry,) = Driven({"profile": "none"}).append("a").state.window.entries
     roles = ["system", "user", "assistant", "tool", "developer", "System"]
     trusted = [trust_of([replace(entry, role=role)], []) for role in roles]

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from ledger.compaction.summarizing import execute, usable
+from ledger.compaction.summarizing import execute
 from ledger.errors import SummarizerFailed
 from ledger.limits import CONTENT_BYTES
 from ledger.ports import SummaryText
@@ -13,6 +13,7 @@ from ledger.session.views import plan_manual
 from ledger.summarizers.extractive import Extractive
 from ledger.summarizers.model_calls import ModelCalls
 from ledger.summarizers.overview import overview_of
+from ledger.summarizers.usable import usable
 from ledger.tokenizers import TOKENIZERS
 from tests.support.driver import Driven, Scripted, SetClock
 from tests.support.specification import given

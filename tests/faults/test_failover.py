@@ -13,7 +13,7 @@ import pytest
 from ledger.clock import SystemClock
 from ledger.ports import Receipt
 from ledger.stores.postgres import Target
-from ledger.stores.postgres.connections import Connector
+from ledger.stores.postgres.connector import Connector
 from ledger.stores.postgres.login import create_login
 from ledger.stores.postgres.migration import upgrade
 from tests.server.conftest import running

@@ -1,15 +1,18 @@
 """A database that takes no writes, as a standby: reading works, writing fails at once. Source: trust F-6, R-7."""
 
+import subprocess
 import time
 from collections.abc import Iterator
 
 import pytest
 from psycopg import sql
 
+from ledger import StaleAnswer, SyncMemoryLedger
 from ledger.doctor import examine
 from ledger.errors import ReadOnlyDatabase
 from ledger.memory import MemoryLedger
 from ledger.stores.postgres import Target
+from tests.cli.conftest import COMMAND
 from tests.server.conftest import running
 from tests.support import http_client
 from tests.support.databases import Server
@@ -47,8 +50,10 @@ async def test_a_read_only_database_is_read_and_not_written(server: Server, fres
     set_read_only(server, fresh_database, "on")
     async with MemoryLedger.open(url) as ledger:
         assert len(await ledger.get_active_entries("second")) == 1
-        assert [each.session_id for each in await ledger.list_sessions()] == ["first"]
-        assert len(await ledger.search("week")) == 1
+        with pytest.warns(StaleAnswer, match=r"is as of position \d+ of \d+ \(20.*Z\): this server takes no writes"):
+            assert [each.session_id for each in await ledger.list_sessions()] == ["first"]
+        with pytest.warns(StaleAnswer, match="is as of position"):
+            assert len(await ledger.search("week")) == 1
         for session in ("second", "third"):
             began = time.monotonic()
             with pytest.raises(ReadOnlyDatabase, match="use the URL of the server that takes writes"):
@@ -64,13 +69,43 @@ async def test_a_read_only_database_is_read_and_not_written(server: Server, fres
     assert {check.name: check.level for check in await examine(url, embedded=False)}["writes"] == "ok"
 
 
+def test_what_was_never_built_is_left_out_and_said(server: Server, fresh_database: str, url: str) -> None:
+    with SyncMemoryLedger.open(url) as ledger:
+        ledger.add_user_message("first", "a week in Lisbon")
+    set_read_only(server, fresh_database, "on")
+    with SyncMemoryLedger.open(url) as ledger:
+        for read in (ledger.list_sessions, lambda: ledger.search("Lisbon")):
+            with pytest.warns(StaleAnswer, match="was never built, so none of"):
+                assert read() == []
+        assert len(ledger.get_active_entries("first")) == 1
+    for options in ([], ["--json"]):
+        command = [COMMAND, "--database-url", url, *options, "sessions"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert "was never built" in done.stderr
+
+
+async def test_an_index_that_is_of_now_says_nothing(server: Server, fresh_database: str, url: str) -> None:
+    """Negative control."""
+    await fill(url)
+    async with MemoryLedger.open(url) as ledger:
+        await ledger.list_sessions()
+        await ledger.search("week")
+    set_read_only(server, fresh_database, "on")
+    async with MemoryLedger.open(url) as ledger:  # a warning would be an error
+        assert len(await ledger.list_sessions()) == 2
+        assert len(await ledger.search("week")) == 2
+
+
 async def test_a_service_says_that_it_cannot_write(server: Server, fresh_database: str, url: str) -> None:
     await fill(url)
     entry = {"entries": [{"role": "user", "content": "hello"}]}
     set_read_only(server, fresh_database, "on")
     with running(Target(url)) as service:
-        for path in ("/v1/sessions", "/v1/working-memory/", "/v1/sessions/second/stats"):
-            assert http_client.get(f"{service.url}{path}").status_code == 200, path
+        paths = ("/v1/sessions", "/v1/working-memory/", "/v1/sessions/second/stats")
+        for path in paths:
+            found = http_client.get(f"{service.url}{path}")
+            assert found.status_code == 200, path
+            assert ("is as of position" in found.headers.get("Ledger-Index-Age", "")) == (path != paths[-1]), path
         answer = http_client.post(f"{service.url}/v1/sessions/second/entries", json=entry)
         assert (answer.status_code, answer.json()["code"]) == (503, "read_only_database")
         ready = http_client.get(f"{service.url}/readyz")

@@ -3,7 +3,8 @@
 from typing import Any
 
 from ledger.importers import Conversation
-from ledger.importers.base import EMPTY, moment
+from ledger.importers.base import moment
+from ledger.importers.parts.steps import EMPTY
 from ledger.session.drafts import EntryDraft
 from tests.support.importer_samples import CASES, conversations_of
 

@@ -82,7 +82,8 @@ async def test_a_file_imported_again_adds_nothing__IN_2(sample: Sample) -> None:
     assert (await ledger.verify()).ok
 
 
-@each(beside=("otlp_", "langfuse_", "langsmith_"))  # calls repeat each other: test_otlp_files.py, test_traced_runs.py
+# calls repeat each other, or messages are a tree: test_otlp_files.py, test_traced_runs.py, test_chat_exports.py
+@each(beside=("otlp_", "langfuse_", "langsmith_", "chat_export_"))
 async def test_a_file_that_grew_adds_the_rest__IN_2(sample: Sample) -> None:
     whole, growing = ledger_over(InMemoryStore()), ledger_over(InMemoryStore())
     await imported(whole, sample.data)

@@ -39,6 +39,7 @@ HELD = {
     "codex": "timestamp",
     "gemini-cli": "timestamp",
     "anthropic": "id",
+    "openai-assistants": "id",
     "openai-responses": "id",
     "sharegpt": "from",
 }
@@ -53,8 +54,8 @@ each_case = pytest.mark.parametrize("case", CASES, ids=IDS)
 
 
 def test_every_importer_of_the_registry_has_a_sample() -> None:
-    # their calls repeat their messages: test_otlp_files.py, test_traced_runs.py
-    whole = {"otlp", "langsmith", "langfuse"}
+    # calls repeat messages, or messages are a tree: test_otlp_files.py, test_traced_runs.py, test_chat_exports.py
+    whole = {"otlp", "langsmith", "langfuse", "chat-export"}
     assert {case.format for case in CASES} | whole == {importer.name for importer in IMPORTERS}
 
 
@@ -131,10 +132,11 @@ def test_a_tool_result_is_with_its_call_also_when_ids_are_used_again(case: Case)
         entries = _as_entries(conversation)
         assert orphans((), entries) == set()
         for unit in group_units(entries):
-            if any(entry.kind == "tool_result" for entry in unit.entries):
-                assert unit.entries[0].kind == "tool_call"
+            results = [entry for entry in unit.entries if entry.kind == "tool_result"]
+            if results:
+                ids = [entry.tool_call_id for entry in unit.entries if entry.kind == "tool_call"]
                 assert not unit.open
-                assert len({entry.tool_call_id for entry in unit.entries}) == len(unit.entries) // 2
+                assert len(set(ids)) == len(ids) == len(results)
 
 
 @each_case

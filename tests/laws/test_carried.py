@@ -12,7 +12,8 @@ from ledger.messages.reading import read_messages
 from ledger.ports import Count, Countable
 from ledger.session.drafts import draft_entry
 from ledger.tokenizers import TOKENIZERS
-from tests.support.carried import KINDS, Made
+from tests.support.block_kinds import KINDS
+from tests.support.carried import Made
 
 SHARE = 0.9
 Counts = Callable[[Countable], Count]

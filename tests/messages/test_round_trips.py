@@ -14,6 +14,7 @@ from ledger.results import Context
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.ledgers import ledger_over
 from tests.support.messages import ANTHROPIC, CHAT, IMAGE, RESPONSES
+from tests.support.request_rules import faults
 
 
 @pytest.fixture
@@ -162,3 +163,79 @@ async def test_messages_with_too_many_bytes_are_refused_and_nothing_is_stored__L
     with pytest.raises(InvalidInput, match="messages: must have at most 80 MiB"):
         await ledger.add_messages("s", [message])
     assert await ledger.list_sessions() == []
+
+
+async def test_reasoning_content_of_chat_goes_back_with_its_calls(ledger: MemoryLedger) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "zoom", "arguments": '{"factor":2}'}}
+    given = [
+        {"role": "user", "content": "What is it?"},
+        {"role": "assistant", "content": None, "reasoning_content": "A tool may know.", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "one pixel"},
+        {"role": "assistant", "content": "One pixel.", "reasoning_content": "Clear."},
+    ]
+    context, _ = await shown(ledger, given)
+    assert context.as_openai() == {"messages": given}
+    assert "A tool may know." not in str(context.as_anthropic()), "it has no signature"
+
+
+async def test_redacted_thinking_goes_back_without_a_look_for_attachments(ledger: MemoryLedger) -> None:
+    thought = {"type": "redacted_thinking", "data": b64encode(bytes(2_000)).decode()}
+    call = {"type": "tool_use", "id": "c1", "name": "zoom", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "one pixel"}
+    context, _ = await shown(
+        ledger,
+        [
+            {"role": "user", "content": "What is it?"},
+            {"role": "assistant", "content": [thought, call]},
+            {"role": "user", "content": [result]},
+        ],
+    )
+    assert context.as_anthropic()["messages"][1]["content"] == [thought, call]
+
+
+async def test_thinking_stays_with_an_answer_whose_text_is_edited(ledger: MemoryLedger) -> None:
+    added = await ledger.add_messages("s", ANTHROPIC)
+    await ledger.edit_entry("s", added.entries[1].entry_id, "I zoom.")
+    content = (await ledger.get_context("s")).as_anthropic()["messages"][1]["content"]
+    assert [block["type"] for block in content] == ["thinking", "text", "tool_use", "tool_use"]
+    assert content[1]["text"] == "I zoom."
+
+
+async def test_items_of_an_edited_answer_go_without_reasoning_and_ids(ledger: MemoryLedger) -> None:
+    """A provider takes neither without the other."""
+    said = {**RESPONSES[-1], "content": [{"type": "output_text", "text": "I look.", "annotations": []}]}
+    added = await ledger.add_messages("s", [RESPONSES[0], RESPONSES[1], said, *RESPONSES[2:4]])
+    await ledger.edit_entry("s", added.entries[1].entry_id, "I zoom.")
+    items = (await ledger.get_context("s")).as_responses()["input"]
+    assert [item.get("type") for item in items[1:]] == [None, "function_call", "function_call_output"]
+    assert "id" not in items[1] | items[2]
+
+
+@pytest.mark.parametrize("place", range(1, 6))
+async def test_removing_an_entry_removes_its_whole_answer(ledger: MemoryLedger, place: int) -> None:
+    """R-GEN-8: thinking, text, calls and results."""
+    added = await ledger.add_messages("s", ANTHROPIC)
+    await ledger.remove_entry("s", added.entries[place].entry_id)
+    assert [entry.content for entry in (await ledger.get_context("s")).entries] == [
+        "What is in this picture?\n[image]",
+        "And now?",
+        "One pixel.",
+    ]
+    events = [event for event in await ledger.get_events("s") if event.type == "entry.removed"]
+    assert len(events) == 5
+    assert len({event.payload.write_id for event in events}) == 1
+
+
+async def test_removing_several_entries_removes_each_answer_once(ledger: MemoryLedger) -> None:
+    added = await ledger.add_messages("s", ANTHROPIC)
+    await ledger.remove_entries("s", [added.entries[at].entry_id for at in (5, 2, 7)])
+    assert [entry.role for entry in (await ledger.get_context("s")).entries] == ["user", "user"]
+
+
+async def test_what_is_left_of_a_popped_answer_is_a_request_that_providers_take(ledger: MemoryLedger) -> None:
+    """An item at a time, as the SDKs pop."""
+    await ledger.add_messages("s", [*ANTHROPIC[:2], *RESPONSES[:4], *CHAT[1:5]])
+    while await ledger.pop_entry("s"):
+        context = await ledger.get_context("s")
+        requests = {"anthropic": context.as_anthropic(), "responses": context.as_responses()}
+        assert faults({**requests, "openai": context.as_openai()}) == []

@@ -11,7 +11,7 @@ import pytest
 from ledger.errors import LedgerError
 from ledger.ids import Stream
 from ledger.stores.postgres import PostgresStore, Target
-from ledger.stores.postgres.connections import Connector, Driver
+from ledger.stores.postgres.connector import Connector, Driver
 from tests.server.conftest import running
 from tests.support.databases import Server
 from tests.support.pooler import follows_no_statements, pooled, server_connections

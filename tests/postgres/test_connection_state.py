@@ -18,7 +18,8 @@ from ledger.ids import Stream
 from ledger.ports import AppendRequest
 from ledger.ports.snapshots import Snapshot
 from ledger.stores.postgres import PostgresStore, event_store
-from ledger.stores.postgres.connections import LIMIT_IDLE, Driver
+from ledger.stores.postgres.connections import LIMIT_IDLE
+from ledger.stores.postgres.connector import Driver
 from tests.postgres.conftest import opened
 from tests.support.databases import Server
 from tests.support.store_requests import a_request, a_write, an_event, append, some_events
@@ -27,8 +28,11 @@ pytestmark = pytest.mark.postgres
 
 #: What a connection keeps that a transaction pooler would hand to another client, or lose.
 STATE_QUERIES = {
-    # a connection that reads plans once, as it prepares statements: only where there is no pooler (tests/pgbouncer)
-    "settings": "SELECT name FROM pg_settings WHERE source = 'session' AND name <> 'plan_cache_mode'",
+    # these two are for as long as a connection lasts: only where there is no pooler (tests/pgbouncer)
+    "settings": """
+        SELECT name FROM pg_settings
+        WHERE source = 'session' AND name NOT IN ('plan_cache_mode', 'client_connection_check_interval')
+    """,
     "namespace": "SELECT 1 WHERE current_setting('ledger.namespace', true) <> ''",
     "role": "SELECT current_user WHERE current_user <> 'ledger_app'",
     "locks": "SELECT classid FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()",

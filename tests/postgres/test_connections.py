@@ -10,7 +10,7 @@ from psycopg import sql
 
 from ledger.errors import DatabaseUnavailable, UnsafeDatabase, UnsafeRole
 from ledger.ids import Stream
-from ledger.stores.postgres import PostgresStore, Target, connections
+from ledger.stores.postgres import PostgresStore, Target, connector
 from tests.postgres.conftest import opened
 from tests.support.databases import Server
 from tests.support.store_requests import an_event, append
@@ -78,7 +78,7 @@ async def test_the_embedded_superuser_acts_as_the_application(
 ) -> None:
     async with opened(server.target(shared_database)) as store:
         assert store.login.role == "ledger_app"
-    monkeypatch.setattr(connections, "APPLICATION_ROLE", "postgres")
+    monkeypatch.setattr(connector, "APPLICATION_ROLE", "postgres")
     with pytest.raises(UnsafeRole, match="postgres"):
         await PostgresStore.open(server.target(shared_database))
 
@@ -119,7 +119,7 @@ async def test_every_new_connection_is_checked_not_only_the_first(
 async def test_a_server_too_old_is_refused(
     server: Server, shared_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "OLDEST_SERVER", 990_000)
+    monkeypatch.setattr(connector, "OLDEST_SERVER", 990_000)
     with pytest.raises(UnsafeDatabase, match="15 or newer"):
         await PostgresStore.open(server.target(shared_database))
 

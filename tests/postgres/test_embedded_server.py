@@ -129,15 +129,18 @@ async def test_a_killed_server_starts_again_with_everything(running: EmbeddedSer
     assert len(await written(running)) == OPENERS
 
 
-async def test_a_killed_server_is_restarted_and_a_stopped_server_is_not(running: EmbeddedServer) -> None:
-    assert running.revive() is False, "it lives"
+async def test_a_killed_server_is_told_from_a_stopped_one_and_each_starts_again(running: EmbeddedServer) -> None:
+    assert running.died is False, "it lives"
+    assert running.start_again() is False
     (postmaster,) = postmasters(running)
     postmaster.send_signal(signal.SIGKILL)
     postmaster.wait(10)
-    assert running.revive() is True
+    assert running.died is True
+    assert running.start_again() is True
     assert len(postmasters(running)) == 1
     running.stop()
-    assert running.revive() is False
+    assert running.died is False
+    assert running.start_again() is True
     assert len(await written(running)) == OPENERS
 
 

@@ -66,6 +66,11 @@ CHANGES = {
         ("trigger events.events_append_only was changed", True)
     ],
     "CREATE RULE lost AS ON INSERT TO ledger.events DO INSTEAD NOTHING": [("rule events.lost is added", True)],
+    "CREATE TABLE forged () INHERITS (ledger.events)": [("inheritance of ledger.events by forged is added", True)],
+    "CREATE TABLE ledger.forged () INHERITS (ledger.streams)": [
+        ("inheritance of ledger.streams by ledger.forged is added", True),
+        ("table forged is added", False),
+    ],
     "ALTER DOMAIN ledger.ordinal DROP CONSTRAINT ordinal_check": [
         ("constraint ordinal.ordinal_check is missing", True)
     ],

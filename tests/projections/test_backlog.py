@@ -4,13 +4,18 @@ import random
 from collections.abc import Sequence
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from ledger.events import (
+    ConfigChanged,
     EntriesExtracted,
     EntriesIndexed,
     EntryAdded,
     EntryEdited,
     EntryRemoved,
     Event,
+    ForkedFrom,
+    ImportedFrom,
     MemoryAdded,
     MemoryEdited,
     MemoryFields,
@@ -107,6 +112,28 @@ def test_a_result_counts_only_while_what_was_read_is_as_it_was() -> None:
     assert cleared.is_unpromoted_still(read, [3])
     edited = MemoryEdited(write_id="w", memory_id="m", memory_version=3, fields=FIELDS)
     assert not after(OPENED, message_added(), noted(), edited).is_unpromoted_still(read, [3])
+
+
+def test_a_batch_is_evaluated_unless_it_was_imported_recorded_or_restored() -> None:
+    """R-CMP-8."""
+    origin = ImportedFrom(format="memory-ledger", session_id="s", version=3)
+    copied = replace(OPENED, imported_from=origin)
+    changed = ConfigChanged(write_id="w", config={})
+    cleared = SessionCleared(write_id="w")
+    for events, batch in (
+        ([OPENED, message_added()], "w"),
+        ([OPENED, message_added(past=True)], ""),
+        ([OPENED, message_added(), message_added(past=True)], ""),
+        ([OPENED, message_added(past=True), message_added()], "w"),
+        ([OPENED, message_added(), changed], "w"),  # a PUT that sets the limit of its config
+        ([OPENED, message_added(), replace(changed, write_id="later")], ""),
+        ([OPENED, message_added(), cleared], ""),
+        ([OPENED, cleared, message_added()], "w"),
+        ([copied, message_added(), message_added()], ""),
+        ([copied, message_added(), message_added(), message_added()], "w"),
+        ([OPENED, message_added(), replace(OPENED, forked_from=ForkedFrom(session_id="t", version=2))], ""),
+    ):
+        assert after(*events).batch == batch, events
 
 
 def test_ranges_are_cut_as_the_sets_they_stand_for(seed: int) -> None:

@@ -59,8 +59,9 @@ def test_the_default_is_the_memory_manager_with_the_fields_of_the_table() -> Non
             "user_prompt_template": None,
         },
         "profile": "memory_manager",
-        "formatter": "default",
+        "formatted_by": "default",
         "limit": None,
+        "reserve_tokens": 0,
     }
 
 
@@ -228,6 +229,7 @@ def test_a_rolling_window_holds_at_least_one_item(size: object) -> None:
         ({"compactions": [{**THRESHOLD, "prompt": 1}]}, "compactions[0].prompt"),
         ({"tokenizer": "gpt2"}, "tokenizer"),
         ({"formatter": "mine"}, "formatter"),
+        ({"formatted_by": "mine"}, "formatted_by"),
         ({"profile": "other"}, "profile"),
         ({"profile": ["rolling"]}, "profile"),
         ({"summarizer": {"enable_thinking": "no"}}, "summarizer.enable_thinking"),

@@ -83,5 +83,5 @@ async def test_a_config_names_a_registered_formatter_and_a_program_may_pass_its_
     assert (await ledger.get_context("s")).formatted() == [{"role": "user", "content": "[message] hello"}]
     assert (await ledger.get_context("s")).formatted(Loud()) == [{"role": "user", "content": "HELLO"}]
     monkeypatch.setitem(FORMATTERS, "loud", Loud())
-    await ledger.update_config("s", {"formatter": "loud"})
+    await ledger.update_config("s", {"formatted_by": "loud"})
     assert (await ledger.get_context("s")).formatted() == [{"role": "user", "content": "HELLO"}]

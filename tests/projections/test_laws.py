@@ -113,7 +113,7 @@ READABLE = st.sampled_from(CONFIGS)
 ANY_EVENT = st.one_of(
     [
         item.flatmap(lambda event: READABLE.map(lambda config: structs.replace(event, config=config)))
-        if name in {"session.opened", "config.changed"}
+        if name in {"session.opened", "config.changed", "rebuild.completed"}
         else item
         for name, item in EVENTS.items()
     ]

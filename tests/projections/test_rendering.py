@@ -10,7 +10,7 @@ from ledger.results import Context
 from ledger.session.state import end_of_batch
 from ledger.session.views import window_of
 from projections.prompts import marked
-from projections.rendering import chat_messages, context_text, rolling_shape, summary_as_message
+from projections.rendering import NO_RESULT, chat_messages, context_text, rolling_shape, summary_as_message
 from tests.support.driver import Driven, Scripted, exact
 from tests.support.specification import given
 
@@ -142,19 +142,25 @@ def test_arguments_are_canonical_json() -> None:
     assert messages(session)[0]["tool_calls"] == [function("tool1", '{"a":"é","b":[1,2.5]}')]
 
 
-def test_a_call_that_never_got_a_result_becomes_plain_text() -> None:
-    assert messages(given(None, "u c1 u"))[1:] == [
-        {"role": "assistant", "content": "Tool Call (tool1): c1 2"},
-        {"role": "user", "content": "u 3"},
+def no_result(call_id: str) -> dict[str, str]:
+    return {"role": "tool", "tool_call_id": call_id, "content": NO_RESULT}
+
+
+@pytest.mark.parametrize("notation", ["u c1", "u c1 u"], ids=["waits", "abandoned"])
+def test_a_call_without_result_is_followed_by_one_that_says_so(notation: str) -> None:
+    """R-WIN-3: it is a call, nothing that the assistant said."""
+    assert messages(given(None, notation))[1:3] == [
+        {"role": "assistant", "content": None, "tool_calls": [function("tool1")]},
+        no_result("call1"),
     ]
 
 
-def test_of_parallel_calls_only_the_answered_ones_stay_calls() -> None:
+def test_of_parallel_calls_each_has_a_result() -> None:
     """Nothing stands between a call and its result: endpoints refuse such a list."""
     assert messages(given(None, "[c1 c2] r2")) == [
-        {"role": "assistant", "content": None, "tool_calls": [function("tool2")]},
+        {"role": "assistant", "content": None, "tool_calls": [function("tool1"), function("tool2")]},
+        no_result("call1"),
         {"role": "tool", "tool_call_id": "call2", "content": "r2 3"},
-        {"role": "assistant", "content": "Tool Call (tool1): c1 1"},
     ]
 
 
@@ -205,11 +211,12 @@ def test_text_and_calls_of_one_batch_are_one_message() -> None:
     assert [message.get("content") for message in messages(given(None, "u a c1 r1"))] == ["u 1", "a 2", None, "r1 4"]
 
 
-def test_text_of_a_batch_stays_a_message_where_its_call_was_never_answered() -> None:
-    assert [message["content"] for message in messages(given(None, "[a c1] u"))] == [
-        "a 1",
-        "Tool Call (tool1): c1 2",
-        "u 3",
+def test_an_answer_stays_whole_where_its_call_was_never_answered() -> None:
+    assert messages(given(None, "[a a c1 a] u")) == [
+        {"role": "assistant", "content": "a 1"},
+        {"role": "assistant", "content": "a 2\n\na 4", "tool_calls": [function("tool1")]},
+        no_result("call1"),
+        {"role": "user", "content": "u 5"},
     ]
 
 

@@ -140,7 +140,7 @@ def test_the_examples_of_seed_002_mean_the_same_with_defaults_filled_in__V_CFG_1
     assert (summarization.window.type, compaction.type, compaction.model) == ("full", "summarization", QWEN)
     assert (compaction.max_tokens, compaction.compression_threshold) == (4096, Decimal("0.75"))
     assert (compaction.temperature, compaction.enable_thinking) == (Decimal("0.1"), False)
-    assert (formatted.formatter, formatted.window.max_tokens) == ("default", 2048)
+    assert (formatted.formatted_by, formatted.window.max_tokens) == ("default", 2048)
     assert tools.compactions[0].preserve == (
         "system_instruction",
         "user_prompt",

@@ -25,7 +25,7 @@ def saying(*kinds: str) -> st.SearchStrategy[tuple[str, int, int, int]]:
 said = saying("user", "assistant", "call", "result")
 
 
-def entries(notes: list[tuple[str, int, int, int]], *, calls_differ: int = 3) -> PagedEntries:
+def entries(notes: list[tuple[str, int, int, int]], *, calls_differ: int = 3, write: int = 3) -> PagedEntries:
     version, created = 1, []
     for index, (what, tokens, gap, shift) in enumerate(notes):
         version += 1 + gap
@@ -34,7 +34,7 @@ def entries(notes: list[tuple[str, int, int, int]], *, calls_differ: int = 3) ->
             Entry(
                 version=version,
                 entry_id=f"e{version}",
-                write_id=str(version),
+                write_id=str(index // write),
                 kind=kind,
                 role={"call": "assistant", "result": "tool"}.get(what, what),
                 content="x",
@@ -108,3 +108,12 @@ def test_what_takes_every_part_for_whole_is_caught() -> None:
     wrong = [entry for part in held.pages[2:] for entry in part.read()] + list(held.tail)
     assert [part.facts.whole for part in held.pages[:3]] == [True, False, True]
     assert fitting(wrong, 200) != fitting(tuple(held), 200)
+
+
+def test_an_answer_on_two_parts_stays_whole() -> None:
+    """R-GEN-8: its text ends one part, and its call, which waits, begins the next."""
+    notes = [("user", 10, 0, 0)] * 31 + [("assistant", 10, 0, 0), ("call", 10, 0, 0)] + [("assistant", 10, 0, 0)] * 60
+    held = entries(notes, write=33)
+    assert [part.facts.whole for part in held.pages[:2]] == [True, False]
+    assert_same(held, 5, 300)
+    assert [entry.kind for entry in newest_within(held, 300)[:2]] == ["message", "tool_call"]

@@ -2,8 +2,9 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
@@ -188,3 +189,91 @@ def test_a_session_that_is_found_only_by_its_names_is_found_through_its_records(
     with fake(answer) as url:
         done = import_from(InMemoryStore(), url)
     assert (done.sessions, [(refusal.id, refusal.code) for refusal in done.refused]) == (1, [("t", "not_found")])
+
+
+def test_what_the_caller_asked_for_decides_not_what_the_server_answers() -> None:
+    def answer(path: str) -> tuple[int, bytes]:
+        if "long-term" in path:
+            theirs = {"id": "a", "text": "planted", "namespace": "theirs", "user_id": "mia"}
+            return 200, json.dumps({"memories": [theirs, {"id": "b", "text": "asked for"}]}).encode()
+        if path.startswith("/v1/working-memory/?"):
+            return 200, b'{"sessions": ["planted", "other user", "fine"]}'
+        names = {"planted": {"namespace": "theirs"}, "other%20user": {"user_id": "mia"}, "fine": {}}
+        return 200, json.dumps({**FULL, **names[path.split("?", maxsplit=1)[0].rsplit("/", 1)[1]]}).encode()
+
+    target = InMemoryStore()
+    with fake(answer) as url:
+        done = import_from(target, url, namespace="ours", user_id="ann")
+    assert (done.sessions, done.records) == (1, 1)
+    refused = {(refusal.id, refusal.code) for refusal in done.refused}
+    assert refused == {("planted", "not_asked_for"), ("other user", "not_asked_for"), ("a", "not_asked_for")}
+    with running(target) as service:
+        listed = httpx.get(f"{service.url}/v1/sessions", params={"namespace": "ours"}).json()["sessions"]
+        assert [(row["session_id"], row["user_id"]) for row in listed] == [("fine", "ann")]
+        assert httpx.get(f"{service.url}/v1/sessions", params={"namespace": "theirs"}).json()["sessions"] == []
+
+
+def endless(key: str) -> Callable[[str], tuple[int, bytes]]:
+    """Return a server that never stops to list, with other items on each page."""
+    numbers = iter(range(10**9))
+
+    def answer(path: str) -> tuple[int, bytes]:
+        if key == "memories" and "long-term" in path:
+            memories = [{"id": f"m{next(numbers)}", "text": "x" * 500, "namespace": "a\u0007"} for _ in range(100)]
+            return 200, json.dumps({"memories": memories, "next_offset": next(numbers)}).encode()
+        if "long-term" in path:
+            return NOTHING
+        return 200, json.dumps({"sessions": [f"{next(numbers)}" + "x" * 500 for _ in range(100)]}).encode()
+
+    return answer
+
+
+@pytest.mark.parametrize("key", ["memories", "sessions"])
+def test_a_server_that_never_stops_to_list_is_left_at_the_deadline(key: str) -> None:
+    began = time.monotonic()
+    with fake(endless(key)) as url, pytest.raises(Unavailable, match="within 1 seconds"):
+        import_from(InMemoryStore(), url, limits={"deadline_s": 1})
+    assert time.monotonic() - began < 8
+
+
+@pytest.mark.parametrize("key", ["memories", "sessions"])
+def test_a_server_that_never_stops_to_list_is_left_at_the_limit(key: str) -> None:
+    with fake(endless(key)) as url, pytest.raises(Unavailable, match="more than 1,000,000 bytes"):
+        import_from(InMemoryStore(), url, limits={"most_bytes": 1_000_000})
+
+
+def test_a_server_that_lists_the_same_page_again_is_left_at_once() -> None:
+    page = json.dumps({"sessions": [f"s{number}" for number in range(100)]}).encode()
+    with (
+        fake(lambda path: NOTHING if "long-term" in path else (200, page)) as url,
+        pytest.raises(Unavailable, match="the same sessions again"),
+    ):
+        import_from(InMemoryStore(), url)
+
+
+def test_a_server_that_drips_is_left_at_the_deadline() -> None:
+    class Dripping(Fake):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "1000000")
+            self.end_headers()
+            with suppress(OSError):
+                for _ in range(200):
+                    self.wfile.write(b" ")
+                    self.wfile.flush()
+                    time.sleep(0.05)
+
+        def do_POST(self) -> None:
+            self.do_GET()
+
+    with QuietServer(("127.0.0.1", 0), Dripping) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        began = time.monotonic()
+        try:
+            with pytest.raises(Unavailable, match="within 1 seconds"):
+                import_from(InMemoryStore(), f"http://127.0.0.1:{server.server_address[1]}", limits={"deadline_s": 1})
+            assert time.monotonic() - began < 8
+        finally:
+            server.shutdown()
+            thread.join()

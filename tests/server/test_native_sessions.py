@@ -1,5 +1,6 @@
 """The native API, route by route, over a real server and a real PostgreSQL (http W-63 … W-72)."""
 
+import time
 from typing import Any
 
 import httpx
@@ -304,3 +305,28 @@ def test_a_config_is_checked_alone_and_on_a_session(service: Running, api: httpx
         for wrong in ({"window": {"type": "none"}}, 1):
             refused = httpx.post(url, params=params, json={"config": wrong})
             assert (refused.status_code, refused.json()["code"]) in {(422, "bad_config"), (422, "wrong_type")}
+
+
+def test_a_rebuild_answers_at_once_and_tells_how_it_ended(api: httpx.Client, session: str) -> None:
+    """R-RBD-1, http W-69."""
+    say(api, session, [{"role": "user", "content": f"word {number}", "entry_id": f"m-{number}"} for number in range(9)])
+    assert api.get(f"/v1/sessions/{session}/rebuild").status_code == 404
+    wanted = {"profile": "rolling", "size": 3, "max_summaries": 2}
+    put = api.put(f"/v1/sessions/{session}/config", json={"config": wanted, "rebuild": True})
+    assert put.status_code == 202, put.text
+    assert put.headers["etag"]
+    found = until_it_ends(api, session)
+    assert (found["status"], found["rebuild_id"]) == ("completed", put.json()["rebuild_id"])
+    state = api.get(f"/v1/sessions/{session}/state").json()
+    assert len(state["summaries"]) == 2
+    config = api.get(f"/v1/sessions/{session}/config").json()
+    assert (config["profile"], config["since"]) == ("rolling", found["ended_version"])
+
+
+def until_it_ends(api: httpx.Client, session: str) -> dict[str, Any]:
+    for _ in range(200):
+        found = api.get(f"/v1/sessions/{session}/rebuild").json()
+        if found["status"] != "running":
+            return found
+        time.sleep(0.05)
+    raise AssertionError(found)

@@ -1,6 +1,7 @@
 """Server-sent events: in order, at least once, from where the reader left off, nothing missed (http W-67)."""
 
 import asyncio
+import copy
 import json
 import random
 import time
@@ -15,10 +16,12 @@ from ledger.memory import MemoryLedger
 from ledger.server import notifier
 from ledger.server.native import server_sent_events
 from ledger.server.service import Service
+from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from tests.server.conftest import Running, running
 from tests.server.test_native_sessions import SAID, say
 from tests.support.databases import Server
+from tests.support.ledgers import ledger_over
 
 
 async def events(lines: AsyncIterator[str]) -> AsyncIterator[tuple[int, str, dict[str, Any]]]:
@@ -29,7 +32,7 @@ async def events(lines: AsyncIterator[str]) -> AsyncIterator[tuple[int, str, dic
         if line and name:
             fields[name] = value
         elif not line and "data" in fields:
-            yield int(fields["id"]), fields["event"], json.loads(fields["data"])
+            yield int(fields["id"].partition("-")[0]), fields["event"], json.loads(fields["data"])
             fields = {}
 
 
@@ -87,7 +90,7 @@ async def test_a_stream_continues_after_the_last_event_of_the_reader(
 def test_a_bad_last_event_id_is_refused(api: httpx.Client, session: str) -> None:
     say(api, session)
     path = f"/v1/sessions/{session}/events/stream"
-    for bad in ("-1", "x", "1.0", "9" * 30):
+    for bad in ("-1", "x", "1.0", "9" * 30, "1-", "1-zz", "1-0A1B2C3D4E5F6071"):
         answer = api.get(path, headers={"Last-Event-ID": bad})
         assert (answer.status_code, answer.json()["code"]) == (422, "bad_last_event_id")
     assert api.get("/v1/sessions/nobody/events/stream").status_code == 404
@@ -101,6 +104,37 @@ def test_a_reader_learns_that_the_log_went_back(api: httpx.Client, session: str)
         for ahead in ("4", "1000"):
             answer = api.get(path, headers={"Last-Event-ID": ahead})
             assert (answer.status_code, answer.json()["code"]) == (422, "last_event_id_ahead")
+
+
+@pytest.mark.parametrize("path", ["/v1/sessions/s/events/stream", "/v1/events/stream"])
+def test_a_reader_learns_that_a_restored_log_is_as_long_again(path: str) -> None:
+    """After a restore from a backup, other events took the places of those that the reader has."""
+
+    async def before_and_after() -> tuple[InMemoryStore, InMemoryStore]:
+        store = InMemoryStore()
+        await ledger_over(store).add_user_message("s", "in the backup")
+        backup = copy.deepcopy(store)
+        await ledger_over(store).add_user_message("s", "lost")
+        for text in ("after the restore", "and more"):
+            await ledger_over(backup).add_user_message("s", text)
+        return store, backup
+
+    def ids(client: httpx.Client, last: str | None, count: int) -> list[str]:
+        with client.stream("GET", path, headers={"Last-Event-ID": last} if last else {}) as answer:
+            assert answer.status_code == 200, answer.read()
+            lines = (line.removeprefix("id: ") for line in answer.iter_lines() if line.startswith("id: "))
+            return [next(lines) for _ in range(count)]
+
+    store, restored = asyncio.run(before_and_after())
+    with running(store) as item, httpx.Client(base_url=item.url, timeout=20) as client:
+        seen = ids(client, None, 3)
+        assert ids(client, seen[1], 1) == seen[2:], "negative control: nothing was lost"
+    with running(restored) as item, httpx.Client(base_url=item.url, timeout=20) as client:
+        answer = client.get(path, headers={"Last-Event-ID": seen[2]})
+        assert (answer.status_code, answer.json()["code"]) == (422, "last_event_id_ahead")
+        now = ids(client, seen[1], 2)
+        assert [each.partition("-")[0] for each in now] == ["3", "4"]
+        assert seen[2] not in now
 
 
 async def test_a_reader_that_has_all_waits_for_the_next(

@@ -294,3 +294,45 @@ def test_errors_show_neither_values_nor_messages_of_the_database(api: httpx.Clie
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["code"] == "bad_name"
     assert "geheim" not in answer.text
+
+
+REMOTE = {
+    "x-forwarded-for": ["203.0.113.9", "127.0.0.1, 203.0.113.9", "unknown", "::ffff:203.0.113.9", "[2001:db8::1]:4711"],
+    "forwarded": [
+        "for=203.0.113.9",
+        'for="[2001:db8::1]:4711";proto=https',
+        "for=127.0.0.1, for=_hidden",
+        "proto=https",
+    ],
+    "x-real-ip": ["203.0.113.9"],
+    "x-forwarded-host": ["memory.example.com"],
+}
+LOCAL = {
+    "x-forwarded-for": ["127.0.0.1", "::1", "127.0.0.1:4711", "127.0.0.1, ::ffff:127.0.0.1"],
+    "forwarded": ['for=127.0.0.1;proto=http, for="[::1]:80"'],
+    "x-forwarded-host": ["localhost:8000"],
+}
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in REMOTE.items() for value in values])
+def test_a_client_elsewhere_is_not_answered_through_a_proxy_without_authentication__S_10(
+    service: Running, method: str, name: str, value: str
+) -> None:
+    """A proxy on this machine asks a loopback name for whoever asked it."""
+    asked = httpx.request(
+        method, f"{service.url}/v1/sessions", headers={name: value, "content-type": "application/json"}
+    )
+    assert (asked.status_code, asked.json()["code"]) == (403, "forwarded"), asked.text
+    assert "MEMORY_LEDGER_AUTH_MODE" in asked.text
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in LOCAL.items() for value in values])
+def test_a_proxy_for_this_machine_is_answered__S_10(service: Running, name: str, value: str) -> None:
+    assert httpx.get(f"{service.url}/v1/sessions", headers={name: value}).status_code == 200
+
+
+def test_an_operator_who_names_the_hosts_lets_a_proxy_in__S_10() -> None:
+    with running(InMemoryStore(), worker=False, allowed_hosts="memory.example.com") as named:
+        headers = {"x-forwarded-for": "203.0.113.9", "host": "memory.example.com"}
+        assert httpx.get(f"{named.url}/v1/sessions", headers=headers).status_code == 200

@@ -48,3 +48,27 @@ async def test_calls_of_an_embedder_are_counted() -> None:
     with pytest.raises(EmbedderFailed):
         await embedder.embed([])
     assert calls.ended == {("vectors", "ok"): 1, ("vectors", "error"): 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("A summary.", "ok"),
+        ("", "empty"),
+        (" \n", "empty"),
+        ("<think>Hm.</think>", "empty"),
+        ("I'm sorry, I cannot help with that.", "invalid_output"),
+        ("As an AI language model, I do not summarize.", "invalid_output"),
+        ("a\0b", "invalid_output"),
+        ("x" * 2_000_000, "invalid_output"),
+    ],
+)
+async def test_an_answer_that_nobody_can_use_is_not_counted_as_ok(text: str, outcome: str) -> None:
+    class Answering(Model):
+        async def summarize(self, request: SummaryRequest) -> SummaryText:
+            return SummaryText(text, 2, 1)
+
+    calls = ModelCalls()
+    await calls.answer(Answering(), SummaryRequest(messages=(), template_hash=""))
+    assert calls.ended == {("own", outcome): 1}
+    assert calls.tokens == {("own", "input"): 2, ("own", "output"): 1}, "it was paid for"

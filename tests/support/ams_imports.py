@@ -23,13 +23,13 @@ FULL = {
 
 
 def import_from(
-    target: InMemoryStore, url: str, *, token: str | None = None, timeout_s: float = 10, **only: Any
+    target: InMemoryStore, url: str, *, token: str | None = None, timeout_s: float = 10, limits: Any = None, **only: Any
 ) -> AmsImportResult:
-    """Import what the server at *url* stores into *target*."""
+    """Import what the server at *url* stores into *target*, within *limits* of `AmsSource`."""
 
     async def run() -> AmsImportResult:
         async with (
-            AmsSource.open(url, token=token, timeout_s=timeout_s) as source,
+            AmsSource.open(url, token=token, timeout_s=timeout_s, **(limits or {})) as source,
             AmsImport.open(Settings(), load_service_settings(), store=target) as ams_import,
         ):
             return await ams_import.run(source, **only)

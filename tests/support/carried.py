@@ -64,25 +64,25 @@ def openai_cost(width: int, height: int) -> int:
     return 255 if min(width, height) < 512 else 765 if max(width, height) < 1_024 else 425
 
 
-def _user(*blocks: dict[str, Any]) -> list[dict[str, Any]]:
+def user(*blocks: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"role": "user", "content": [{"type": "text", "text": "read"}, *blocks]}]
 
 
-def _after(text: str, *blocks: dict[str, Any]) -> list[dict[str, Any]]:
+def after(text: str, *blocks: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {"role": "user", "content": text},
         {"role": "assistant", "content": [*blocks, {"type": "text", "text": "ok"}]},
     ]
 
 
-def _answered(content: Any, **call: Any) -> list[dict[str, Any]]:
+def answered(content: Any, **call: Any) -> list[dict[str, Any]]:
     return [
         {"role": "assistant", "content": [{"type": "tool_use", "id": "t", **_CALL, **call}]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": content}]},
     ]
 
 
-def _item(**item: Any) -> list[dict[str, Any]]:
+def item(**item: Any) -> list[dict[str, Any]]:
     said = {"type": "message", "role": "assistant", "id": "m", "status": "completed"}
     return [
         {"role": "user", "content": "go"},
@@ -91,7 +91,7 @@ def _item(**item: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _text(make: Callable[[str], list[dict[str, Any]]]) -> Callable[[Random], Made]:
+def from_text(make: Callable[[str], list[dict[str, Any]]]) -> Callable[[Random], Made]:
     def made(random: Random) -> Made:
         text = words(random)
         return make(text), tokens(text)
@@ -99,7 +99,7 @@ def _text(make: Callable[[str], list[dict[str, Any]]]) -> Callable[[Random], Mad
     return made
 
 
-def _image(
+def from_image(
     make: Callable[[str, str], list[dict[str, Any]]], cost: Callable[[int, int], int]
 ) -> Callable[[Random], Made]:
     def made(random: Random) -> Made:
@@ -109,146 +109,29 @@ def _image(
     return made
 
 
-def _source(media: str, data: str) -> dict[str, Any]:
+def source(media: str, data: str) -> dict[str, Any]:
     return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
 
 
-def _pdf(random: Random) -> Made:
+def document(source: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "document", "source": source}
+
+
+def pdf(random: Random) -> Made:
     pages = random.randint(1, 9)
     data = b64encode(b"%PDF-1.7\n" + b"<< /Type /Page >>\n" * pages + b"<< /Type /Pages >>".ljust(900)).decode()
-    source = {"type": "base64", "media_type": "application/pdf", "data": data}
-    return _user({"type": "document", "source": source}), pages * 1_500
+    return user(document({"type": "base64", "media_type": "application/pdf", "data": data})), pages * 1_500
 
 
-def _file(text: str) -> list[dict[str, Any]]:
+def text_file(text: str) -> list[dict[str, Any]]:
     data = "data:text/plain;base64," + b64encode(text.encode()).decode()
-    return _user({"type": "file", "file": {"filename": "a.txt", "file_data": data}})
+    return user({"type": "file", "file": {"filename": "a.txt", "file_data": data}})
 
 
-def _called(text: str) -> list[dict[str, Any]]:
+def called(text: str) -> list[dict[str, Any]]:
     function = {"name": "look", "arguments": json.dumps({"t": text})}
     call = {"id": "c", "type": "function", "function": function}
     return [
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c", "content": "ok"},
     ]
-
-
-#: Each kind of block of each shape: how to make messages with it.
-KINDS: Final[dict[str, Callable[[Random], Made]]] = {
-    "text": _text(lambda text: [{"role": "user", "content": text}]),
-    "anthropic text": _text(lambda text: _user({"type": "text", "text": text})),
-    "anthropic image": _image(lambda media, data: _user(_source(media, data)), anthropic_cost),
-    "anthropic image in a result": _image(lambda media, data: _answered([_source(media, data)]), anthropic_cost),
-    "anthropic image by address": lambda _: (
-        _user({"type": "image", "source": {"type": "url", "url": "https://e.example/a.png"}}),
-        1_500,
-    ),
-    "anthropic document": _text(
-        lambda text: _user({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}})
-    ),
-    "anthropic document of blocks": _text(
-        lambda text: _user(
-            {"type": "document", "source": {"type": "content", "content": [{"type": "text", "text": text}]}}
-        )
-    ),
-    "anthropic pdf": _pdf,
-    "anthropic document by id": lambda _: (
-        _user({"type": "document", "source": {"type": "file", "file_id": "file_1"}}),
-        1_500,
-    ),
-    "anthropic search result": _text(
-        lambda text: _user(
-            {"type": "search_result", "source": "s", "title": "t", "content": [{"type": "text", "text": text}]}
-        )
-    ),
-    "anthropic thinking": _text(lambda text: _after("go", {"type": "thinking", "thinking": text, "signature": "s"})),
-    "anthropic signature": _text(lambda text: _after("go", {"type": "thinking", "thinking": "hm", "signature": text})),
-    "anthropic redacted thinking": _text(lambda text: _after("go", {"type": "redacted_thinking", "data": text})),
-    "anthropic call": _text(lambda text: _answered("ok", input={"t": text})),
-    "anthropic result": _text(_answered),
-    "anthropic result of blocks": _text(lambda text: _answered([{"type": "text", "text": text}])),
-    "anthropic document in a result": _text(
-        lambda text: _answered([{"type": "document", "source": {"type": "text", "data": text}}])
-    ),
-    "anthropic web search": _text(
-        lambda text: _after(
-            "go",
-            {"type": "server_tool_use", "id": "w", "name": "web_search", "input": {"query": "x"}},
-            {
-                "type": "web_search_tool_result",
-                "tool_use_id": "w",
-                "content": [{"type": "web_search_result", "url": "https://e.example", "encrypted_content": text}],
-            },
-        )
-    ),
-    "anthropic code execution": _text(
-        lambda text: _after(
-            "go",
-            {"type": "server_tool_use", "id": "w", "name": "code_execution", "input": {"code": "1"}},
-            {
-                "type": "code_execution_tool_result",
-                "tool_use_id": "w",
-                "content": {"type": "code_execution_result", "stdout": text, "stderr": "", "return_code": 0},
-            },
-        )
-    ),
-    "responses reasoning": _text(
-        lambda text: _item(type="reasoning", id="rs", summary=[{"type": "summary_text", "text": text}])
-    ),
-    "responses encrypted reasoning": _text(
-        lambda text: _item(type="reasoning", id="rs", summary=[], encrypted_content=text)
-    ),
-    "responses code interpreter": _text(
-        lambda text: _item(type="code_interpreter_call", id="ci", code=text, status="completed", outputs=[])
-    ),
-    "responses output of code": _text(
-        lambda text: _item(type="code_interpreter_call", id="ci", code="1", outputs=[{"type": "logs", "logs": text}])
-    ),
-    "responses file search": _text(
-        lambda text: _item(type="file_search_call", id="fs", queries=["x"], results=[{"text": text, "score": 0.5}])
-    ),
-    "responses call": _text(
-        lambda text: [
-            {"type": "function_call", "call_id": "c", "name": "look", "arguments": json.dumps({"t": text})},
-            {"type": "function_call_output", "call_id": "c", "output": "ok"},
-        ]
-    ),
-    "responses output": _text(
-        lambda text: [
-            {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"},
-            {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": text}]},
-        ]
-    ),
-    "responses image": _image(
-        lambda media, data: [
-            {"role": "user", "content": [{"type": "input_image", "image_url": f"data:{media};base64,{data}"}]}
-        ],
-        openai_cost,
-    ),
-    "responses compaction": _text(lambda text: _item(type="compaction", id="cm", encrypted_content=text)),
-    "chat image": _image(
-        lambda media, data: _user({"type": "image_url", "image_url": {"url": f"data:{media};base64,{data}"}}),
-        openai_cost,
-    ),
-    "chat image, low detail": lambda random: (
-        _user(
-            {
-                "type": "image_url",
-                "image_url": {"url": f"data:image/png;base64,{image(random)[1]}", "detail": "low"},
-            }
-        ),
-        85,
-    ),
-    "chat file": _text(_file),
-    "chat audio": lambda random: (
-        _user(
-            {
-                "type": "input_audio",
-                "input_audio": {"format": "wav", "data": b64encode(b"RIFF....WAVE" + bytes(96_000)).decode()},
-            }
-        ),
-        20,  # 2 s at OpenAI's 10 tokens a second
-    ),
-    "chat call": _text(_called),
-}

@@ -44,6 +44,7 @@ CASES = (
     Case("anthropic_object.json", "anthropic", {"file": 5}),
     Case("anthropic_messages.jsonl", "anthropic", {"file": 3}),
     Case("anthropic_conversations.jsonl", "anthropic", {"bench": 3, "roof": 3}),
+    Case("assistants_lines.jsonl", "openai-assistants", {"thread_pump": 3}),
     Case("responses_items.jsonl", "openai-responses", {"file": 5}),
     Case("responses_response.json", "openai-responses", {"file": 4}),
     Case("responses_list.json", "openai-responses", {"file": 3}),

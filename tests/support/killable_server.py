@@ -16,6 +16,15 @@ from ledger.stores.postgres import Target
 from tests.support.databases import Server, embedded, server_folder
 
 
+def kill(server: EmbeddedServer) -> None:
+    """Kill the postmaster and everything it started."""
+    postmaster = server.postmaster()
+    assert postmaster is not None, "the server does not run"
+    for process in (postmaster, *postmaster.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
 class KillableServer:
     """The embedded server in *folder*; *server* makes databases on it."""
 
@@ -38,10 +47,7 @@ class KillableServer:
 
     def kill(self) -> None:
         """Kill the postmaster and everything it started, which leaves them no time for anything."""
-        postmaster = self._postmaster()
-        for process in (postmaster, *postmaster.children(recursive=True)):
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
+        kill(self._embedded)
 
     def kill_postmaster(self) -> None:
         """Kill the postmaster alone; what it started ends when it notices."""

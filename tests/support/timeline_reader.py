@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from projections.entry_fates import Timeline
+from projections.entry_fates import Returned, Timeline
 from projections.ranges import contains
 
 
@@ -27,12 +27,15 @@ class TimelineReader:
 
     def active(self, version: int) -> dict[int, int]:
         """Return the tokens of each active entry, by its version."""
-        left = [row for page in self.rows for row in page.left if row.version <= version]
-        active = {
-            at: tokens
-            for at, (_, _, _, tokens) in self.added.items()
-            if at <= version and not any(contains(row.versions, at) for row in left)
-        }
+        moves = sorted(
+            (row for page in self.rows for row in (*page.left, *page.returned) if row.version <= version),
+            key=lambda row: row.version,
+        )
+        out: set[int] = set()
+        for row in moves:
+            named = {at for at in self.added if at <= row.version and contains(row.versions, at)}
+            out = out - named if isinstance(row, Returned) else out | named
+        active = {at: tokens for at, (_, _, _, tokens) in self.added.items() if at <= version and at not in out}
         for edit in (edit for page in self.rows for edit in page.edited):
             if edit.version <= version and edit.entry in active:
                 active[edit.entry] = edit.tokens
@@ -41,10 +44,11 @@ class TimelineReader:
     def fates(self, version: int) -> dict[int, str]:
         """Return the status of each entry, by its version."""
         fates = {at: "active" for at in self.added if at <= version}
-        for row in (row for page in self.rows for row in page.left if row.version <= version):
+        moves = [row for page in self.rows for row in (*page.left, *page.returned) if row.version <= version]
+        for row in sorted(moves, key=lambda row: row.version):
             for at, before in fates.items():
                 if before != "cleared" and at <= row.version and contains(row.versions, at):
-                    fates[at] = row.cause
+                    fates[at] = "active" if isinstance(row, Returned) else row.cause
         return fates
 
     def live(self, version: int) -> set[tuple[str, int]]:

@@ -63,7 +63,19 @@ async def _write(service: Running, session: str, chance: random.Random) -> None:
     await ledger.update_config(session, chance.choice(CONFIGS), replace=True)
     for at in range(chance.randrange(4, 24)):
         match chance.choice(
-            ("user", "user", "assistant", "assistant", "edit", "remove", "settle", "clear", "config", "context")
+            (
+                "user",
+                "user",
+                "assistant",
+                "assistant",
+                "edit",
+                "remove",
+                "settle",
+                "clear",
+                "config",
+                "context",
+                "rebuild",
+            )
         ):
             case "user" | "assistant" as role:
                 await ledger.add_entries(
@@ -81,11 +93,37 @@ async def _write(service: Running, session: str, chance: random.Random) -> None:
                 await ledger.clear_session(session)
             case "config":
                 await ledger.update_config(session, chance.choice(CONFIGS), replace=True)
+            case "rebuild":
+                await ledger.settle()
+                await ledger.update_config(session, chance.choice(CONFIGS), replace=True, rebuild=True)
             case "context":
                 await ledger.get_context(session, record=True)
             case _:
                 pass
     await ledger.settle()
+
+
+def test_every_version_of_a_session_that_was_rebuilt_twice(context: BrowserContext, empty: Running) -> None:
+    """R-RBD-3: entries that return are in the window again, and those that leave once more are not."""
+
+    async def write() -> int:
+        ledger = ledger_of(empty)
+        await ledger.update_config("s", CONFIGS[2], replace=True)
+        for number in range(20):
+            await ledger.add_user_message("s", f"{number} " + "word " * 9)
+            await ledger.settle()
+        for config in (CONFIGS[0], CONFIGS[2]):
+            await ledger.update_config("s", config, replace=True, rebuild=True)
+            await ledger.settle()
+            await ledger.add_user_message("s", "and then " + "word " * 9)
+            await ledger.settle()
+        return (await ledger.get_state("s")).version
+
+    newest = on_loop(empty, write())
+    page = _tall_page(context, empty)
+    page.goto(f"{empty.url}/ui/session?id=s&v=1")
+    page.wait_for_selector(".slider")
+    assert differences(page, empty, "s", range(1, newest + 1)) == []
 
 
 @pytest.mark.slow

@@ -8,7 +8,8 @@ from ledger.errors import SummaryMissing
 from ledger.session.commands import EditEntry, RemoveEntry
 from ledger.session.views import stats_of, window_of
 from ledger.what_if.answers import cache_of
-from ledger.what_if.replay import Replayed, replay
+from ledger.what_if.replay import replay
+from ledger.what_if.replayed import Replayed
 from projections import config
 from tests.support.driver import Driven, Scripted, exact
 

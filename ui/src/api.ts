@@ -165,7 +165,7 @@ export interface EditedEntry {
 export interface EndedSummary {
   version: number;
   summary_id: string | null;
-  cause: "folded" | "withdrawn" | "evicted" | "cleared";
+  cause: "folded" | "withdrawn" | "retired" | "evicted" | "cleared";
 }
 
 export interface Entry {
@@ -459,7 +459,7 @@ export interface ListedEvent {
 export interface Mark {
   version: number;
   ms: number;
-  type: "opened" | "fork" | "config" | "clear" | "context" | "compaction_failed" | "restored";
+  type: "opened" | "fork" | "config" | "clear" | "context" | "compaction_failed" | "restored" | "rebuilt" | "rebuild_failed";
   text: string;
   tokens: number | null;
   rendered_version: number | null;
@@ -578,7 +578,7 @@ export interface PastSummary {
   method: string | null;
   model: string | null;
   created_at: string;
-  status: "live" | "folded" | "withdrawn" | "cleared" | "evicted";
+  status: "live" | "folded" | "withdrawn" | "retired" | "cleared" | "evicted";
   ended_version: number | null;
   folded_into: string | null;
 }
@@ -613,6 +613,21 @@ export interface PromptText {
   text: string;
   annotations: null;
   _meta: null;
+}
+
+export interface Rebuild {
+  rebuild_id: string;
+  status: "running" | "completed" | "failed";
+  config: { [name: string]: unknown };
+  requested_version: number;
+  requested_at: string;
+  touched_at: string;
+  summaries: number;
+  until: number;
+  version: number;
+  ended_version: number | null;
+  reason: "error" | "superseded" | "too_large" | null;
+  detail: string;
 }
 
 export interface Recalled {
@@ -695,6 +710,11 @@ export interface Report {
 
 export interface Reports {
   reports: Report[];
+}
+
+export interface Returned {
+  version: number;
+  versions: Ranges;
 }
 
 export interface Revision {
@@ -918,7 +938,7 @@ export interface SummaryRecord {
   method: string | null;
   model: string | null;
   created_at: string;
-  status: "live" | "folded" | "withdrawn" | "cleared" | "evicted";
+  status: "live" | "folded" | "withdrawn" | "retired" | "cleared" | "evicted";
   ended_version: number | null;
   folded_into: string | null;
   tree: SummaryNode;
@@ -986,6 +1006,7 @@ export interface Timeline {
   roles: string[];
   entries: EntryColumns;
   left: Left[];
+  returned: Returned[];
   covers: Overlay[];
   edited: EditedEntry[];
   summaries: CreatedSummary[];

@@ -56,7 +56,7 @@ export function BudgetBar() {
     <div class="budget" role="group" aria-label="Tokens of the window" aria-busy={exact === null}>
       <p class="budget-total">
         <b>{count(total)}</b>
-        {limit !== null ? ` / ${count(limit)} tokens` : " tokens, no limit"}
+        {limit !== null ? ` / ${count(limit)} tokens shown` : " tokens shown, no limit"}
         {from && <span class="muted"> by {from}</span>}
         {limit !== null && total > limit && <span class="warn"> {count(total - limit)} too many</span>}
       </p>

@@ -1,5 +1,5 @@
 // The timeline of a session in typed arrays: who was in the window at a version is arithmetic, not a request.
-import type { EndedSummary, Mark, Ranges, Timeline, CreatedSummary } from "./api";
+import type { EndedSummary, Mark, Ranges, Returned, Timeline, CreatedSummary } from "./api";
 
 export type Cause = "covered" | "erased" | "removed" | "cleared";
 export type Fate = "shown" | "hidden" | Cause;
@@ -19,6 +19,13 @@ export interface Leaving {
 export interface Lived extends CreatedSummary {
   endedVersion: number;
   endedCause: string | null;
+}
+
+/** A time out of the window that ended: the entry was there again from `back` on. */
+interface Absence {
+  left: number;
+  leaving: number;
+  back: number;
 }
 
 interface Edit {
@@ -48,6 +55,7 @@ export class Columns {
   marks: Mark[] = [];
   edits: Edit[] = [];
   turns: number[] = []; // the version at which each turn begins
+  private absences = new Map<number, Absence[]>(); // by row, oldest first
   private byId = new Map<string, Lived>();
   private compactedAt: { version: number; versions: number[] } | null = null;
   private keptOf: { version: number; kept: Float64Array } | null = null;
@@ -78,7 +86,10 @@ export class Columns {
       this.byId.set(summary.summary_id, lived);
     }
     for (const ended of page.ended) this.end(ended);
+    // a rebuild brings entries back and lets others leave, in one page
+    const backs = [...page.returned];
     for (const leave of page.left) {
+      while (backs.length && backs[0].version < leave.version) this.bringBack(backs.shift() as Returned);
       const leaving: Leaving = {
         version: leave.version,
         cause: leave.cause as Cause,
@@ -96,6 +107,7 @@ export class Columns {
         }
       }
     }
+    for (const back of backs) this.bringBack(back);
     for (const edit of page.edited) {
       const row = this.rowOf(edit.entry);
       if (row < 0) continue;
@@ -149,7 +161,13 @@ export class Columns {
   }
 
   isActive(row: number, version: number): boolean {
-    return this.added[row] <= version && version < this.left[row];
+    return this.added[row] <= version && version < this.left[row] && !this.absence(row, version);
+  }
+
+  /** Whether an entry came, left or returned at `version`. */
+  movedAt(row: number, version: number): boolean {
+    const away = this.absences.get(row) ?? [];
+    return this.added[row] === version || this.left[row] === version || away.some((each) => each.left === version || each.back === version);
   }
 
   /** The number of tokens that an entry had at `version`: an edit changes it. */
@@ -183,7 +201,14 @@ export class Columns {
   leavingOf(row: number, version: number): Leaving | null {
     const cleared = this.clears.find((each) => each.version > this.added[row]);
     if (cleared && cleared.version <= version) return cleared;
-    return this.left[row] <= version ? this.leavings[this.leaving[row]] : null;
+    const index = this.leavingIndex(row, version);
+    return index < 0 ? null : this.leavings[index];
+  }
+
+  /** The index in `leavings` of how a row that had been added left, or -1 if it was in the window at `version`. */
+  leavingIndex(row: number, version: number): number {
+    if (this.left[row] <= version) return this.leaving[row];
+    return this.absence(row, version)?.leaving ?? -1;
   }
 
   liveSummaries(version: number): Lived[] {
@@ -238,6 +263,12 @@ export class Columns {
       add(this.added[row], this.tokens[row]);
       if (this.left[row] !== NEVER) add(this.left[row], -now[row]);
     }
+    for (const [row, away] of this.absences)
+      for (const each of away) {
+        const tokens = this.tokensAt(row, each.left);
+        add(each.left, -tokens);
+        add(each.back, tokens);
+      }
     for (const each of this.summaries) {
       add(each.version, each.tokens);
       if (each.endedVersion !== NEVER) add(each.endedVersion, -each.tokens);
@@ -254,6 +285,21 @@ export class Columns {
     for (const each of this.leavings) if (each.cause === "covered" || each.cause === "erased") found.add(each.version);
     this.compactedAt = { version: this.version, versions: [...found].sort((a, b) => a - b) };
     return this.compactedAt.versions;
+  }
+
+  private absence(row: number, version: number): Absence | undefined {
+    return this.absences.get(row)?.find((each) => each.left <= version && version < each.back);
+  }
+
+  private bringBack({ version, versions }: Returned): void {
+    for (const [first, last] of versions) {
+      for (let row = this.rowAtOrAfter(first); row < this.size && this.added[row] <= last; row++) {
+        if (this.left[row] === NEVER) continue;
+        const away = this.absences.get(row) ?? [];
+        this.absences.set(row, [...away, { left: this.left[row], leaving: this.leaving[row], back: version }]);
+        this.left[row] = NEVER;
+      }
+    }
   }
 
   /** Ends a summary, or without an id all that live. */

@@ -53,10 +53,11 @@ function rasterOf(known: Columns, wide: number): Uint8Array {
 }
 
 function stateOf(known: Columns, until: number[], row: number, at: number, call: { version: number; shown: [number, number][] } | null): number {
-  if (known.left[row] > at) {
+  const leaving = known.leavingIndex(row, at);
+  if (leaving < 0) {
     return call === null || known.added[row] > call.version || contains(call.shown, known.added[row]) ? SHOWN : HIDDEN;
   }
-  return at < until[known.leaving[row]] ? BEHIND : GONE;
+  return at < until[leaving] ? BEHIND : GONE;
 }
 
 function colour(name: string): [number, number, number] {
@@ -187,6 +188,7 @@ function ticks(known: Columns, wide: number): { x: number; kind: Tick }[] {
   for (const at of known.compactions()) add(at, "compaction");
   for (const mark of known.marks) {
     if (mark.type === "clear" || mark.type === "config" || mark.type === "context") add(mark.version, mark.type);
+    if (mark.type === "rebuilt") add(mark.version, "config");
   }
   return [...found.values()];
 }

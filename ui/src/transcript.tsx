@@ -41,7 +41,7 @@ export const listed = computed<{ rows: Uint32Array | null; size: number }>(() =>
 });
 
 function changedBy(known: Columns, row: number, at: number): boolean {
-  return known.added[row] === at || known.left[row] === at || known.edits.some((each) => each.row === row && each.version === at);
+  return known.movedAt(row, at) || known.edits.some((each) => each.row === row && each.version === at);
 }
 
 export const rowAt = (index: number) => (listed.peek().rows ? (listed.peek().rows as Uint32Array)[index] : index);

@@ -173,7 +173,7 @@ function Answer({ answer }: { answer: Tried }) {
   return (
     <>
       <p>
-        {answer.estimated && <span class="badge warn">estimated</span>} <code>{answer.strategy}</code>: {plural(answer.window.tokens, "token")},{" "}
+        {answer.estimated && <span class="badge warn">estimated</span>} <code>{answer.strategy}</code>: {plural(answer.window.tokens, "token")} shown,{" "}
         {plural(answer.spent.compactions, "compaction")}, {plural(answer.spent.model_calls, "model call")}, {usd(answer.spent.cost_usd)}.
       </p>
       {answer.findings.map((each) => (
@@ -195,8 +195,9 @@ function Answer({ answer }: { answer: Tried }) {
         </section>
       </div>
       <h2>Take it</h2>
-      <p class="muted">This page never writes. To change the session, save the config and run one of:</p>
-      <Copy text={`memory-ledger adopt '${quoted(key?.id ?? "")}' --file config.json`} />
+      <p class="muted">This page never writes. To change the session, save the config and run one of these: for the whole history, from the next message on, or in a fork.</p>
+      <Copy text={`memory-ledger adopt '${quoted(key?.id ?? "")}' --config config.json --rebuild`} />
+      <Copy text={`memory-ledger adopt '${quoted(key?.id ?? "")}' --config config.json`} />
       <Copy text={`memory-ledger fork '${quoted(key?.id ?? "")}' '${quoted(`${key?.id}-try`)}' --version ${answer.version}`} />
       <Copy text={config} label="config.json" />
     </>

@@ -18,7 +18,7 @@ export function WindowTab() {
       <header class="tab-head">
         <Badge window={found} />
         <p>
-          Version {found.version}, turn {known.turnAt(found.version)}: {plural(found.total, "item")}, {plural(found.tokens, "token")}, by{" "}
+          Version {found.version}, turn {known.turnAt(found.version)}: {plural(found.total, "item")}, {plural(found.tokens, "token")} shown, by{" "}
           <code>{found.strategy}</code>.
         </p>
         {found.hidden_total > 0 && (

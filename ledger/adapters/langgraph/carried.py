@@ -40,7 +40,8 @@ def carry(entries: Sequence[dict[str, Any]], find: Callable[[str], Typed | None]
         kind, content = typed
         parts = _beside(content, entry.get("content", "").encode())
         if sum(map(len, parts)) <= _MOST_BYTES:
-            entry["data"] = {"sdk": _SDK, "v": _FORMAT, "serde": [kind, *(b64encode(part).decode() for part in parts)]}
+            serde = [kind, *(b64encode(part).decode() for part in parts)]
+            entry["data"] = {**(entry.get("data") or {}), "sdk": _SDK, "v": _FORMAT, "serde": serde}
             carried.add(name)
     return carried
 

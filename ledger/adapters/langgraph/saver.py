@@ -21,6 +21,7 @@ from ledger.adapters.deleting import OnDelete, check_deletes, check_on_delete
 from ledger.adapters.langgraph.deltas import delta_history
 from ledger.adapters.langgraph.reading import Reads
 from ledger.adapters.langgraph.recent import RecentWrites
+from ledger.adapters.langgraph.registered_types import RegisteredType, registered_only
 from ledger.adapters.langgraph.removing import Removals
 from ledger.adapters.langgraph.seen import BlobCache
 from ledger.adapters.langgraph.task_writing import TaskWriting
@@ -43,13 +44,20 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
     asynchronous.
     """
 
-    def __init__(self, ledger: MemoryLedger | OpenedLedger, *, serde: Any = None, on_delete: OnDelete = "end") -> None:
-        """Use an open *ledger*; with *on_delete* ``"refuse"`` no thread or checkpoint can be deleted.
+    def __init__(
+        self,
+        ledger: MemoryLedger | OpenedLedger,
+        *,
+        serde: Any = None,
+        allowed_types: Sequence[RegisteredType] = (),
+        on_delete: OnDelete = "end",
+    ) -> None:
+        """Use an open *ledger*; see `open` for the rest.
 
         Raises:
-            InvalidInput: *on_delete* is unknown.
+            InvalidInput: *on_delete* is unknown, or there is no place for *allowed_types*.
         """
-        super().__init__(serde=serde)
+        super().__init__(serde=registered_only(serde, allowed_types))
         self._on_delete = check_on_delete(on_delete)
         self._opened = ledger if isinstance(ledger, OpenedLedger) else OpenedLedger(ledger=ledger, what=_WHAT)
         self._blobs = BlobCache()
@@ -64,17 +72,20 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
         data_dir: Path | str | None = None,
         actor: str | None = None,
         serde: Any = None,
+        allowed_types: Sequence[RegisteredType] = (),
         on_delete: OnDelete = "end",
         store: Any = None,
     ) -> Self:
         """Return a saver that opens the ledger at the beginning of a ``with`` or ``async with`` block.
 
         Without *database_url* the environment chooses the database, or it is the embedded PostgreSQL. *serde* is a
-        serializer of LangGraph, such as `EncryptedSerializer`; then no text is stored beside it. With *on_delete*
-        ``"refuse"`` no thread or checkpoint can be deleted.
+        serializer of LangGraph, such as `EncryptedSerializer`; then no text is stored beside it. Objects in values are
+        loaded if LangGraph registers their type, as it does messages, or *allowed_types* names it: the class, or its
+        module and name. With *on_delete* ``"refuse"`` no thread or checkpoint can be deleted.
         """
         given = {name: value for name, value in [("data_dir", data_dir), ("actor", actor), ("store", store)] if value}
-        return cls(OpenedLedger(database_url, namespace, what=_WHAT, **given), serde=serde, on_delete=on_delete)
+        opened = OpenedLedger(database_url, namespace, what=_WHAT, **given)
+        return cls(opened, serde=serde, allowed_types=allowed_types, on_delete=on_delete)
 
     @property
     def _reads(self) -> Reads:

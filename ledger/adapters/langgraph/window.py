@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from ledger.adapters.langgraph.carried import entry_id_of
 from ledger.adapters.langgraph.stored import is_messages
+from ledger.adapters.langgraph.thinking import thinking_of
 from ledger.errors import InvalidInput
 from ledger.importers.parts.fitting import beginning
 from ledger.limits import NAME_BYTES
@@ -19,6 +20,8 @@ _REFUSED: Final = re.compile("[\x00\ud800-\udfff]")
 
 def entries_of(message: BaseMessage, name: str, *, whole: bool = False) -> list[dict[str, Any]]:
     """Return the entries of a message, with ids made from the *name* of its blob: its text, and each call of a tool.
+
+    What the model thought before is in the data of the first.
 
     Of a text over 1 MiB they have the beginning, unless they are to have the *whole*.
     """
@@ -60,7 +63,8 @@ def entries_of(message: BaseMessage, name: str, *, whole: bool = False) -> list[
         if call["id"]:
             entry["tool_call_id"] = _name(call["id"])
         found.append(_storable(entry))
-    return found
+    thinking = thinking_of(message, found[0])
+    return [{**found[0], "data": thinking}, *found[1:]] if thinking else found
 
 
 class NextWindow(NamedTuple):

@@ -153,7 +153,7 @@ def add_writing_tools(tools: ToolSet, source: LedgerSource) -> None:
         user_id: SessionUser = None,
         idempotency_key: RepeatKey = None,
     ) -> WrittenVersion:
-        """Remove an entry from the context of a session. It stays in the history: this erases nothing."""
+        """Remove an entry and the rest of its answer from the context. It stays in the history: this erases nothing."""
         call = await source.writer(context)
         written = await call.ledger.remove_entry(session_id, entry_id, **_guard(user_id, idempotency_key))
         return WrittenVersion(session_id=session_id, version=written, replayed=written.replayed)

@@ -1,14 +1,15 @@
 """The content blocks of Anthropic messages as entries. Source: adapters IN-4, IN-11."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ledger.canonical import canonical_json
 from ledger.events import JsonObject
-from ledger.importers.base import EMPTY, text_of, with_leftovers
+from ledger.importers.base import text_of, with_leftovers
 from ledger.importers.parts.fitting import fitted
-from ledger.importers.parts.steps import hidden
+from ledger.importers.parts.steps import EMPTY, hidden
 from ledger.limits import CONTENT_BYTES
+from projections.entries import THINKING
 
 #: Types of blocks that no other shape of messages has.
 _OWN: Final = frozenset(
@@ -60,23 +61,42 @@ def user_entries(content: Any, tools: dict[str, str]) -> Iterator[JsonObject]:
 
 
 def assistant_entries(content: Any, tools: dict[str, str]) -> Iterator[JsonObject]:
-    """Yield what an answer says, thinks and calls, block by block."""
+    """Yield what an answer says, thinks and calls, block by block; thinking also beside what comes after it."""
     if not isinstance(content, list) or not content:
         yield _spoken("assistant", content)
         return
+    thoughts: list[JsonObject] = []
     for block in content:
-        kind = block.get("type") if isinstance(block, dict) else None
-        if kind in {"thinking", "redacted_thinking"}:
+        if is_thought(block):
             thought = block.get("thinking")
+            thoughts.append(block)
             yield hidden(_block_entry("assistant", thought if isinstance(thought, str) else "", block, {"thinking"}))
-        elif isinstance(kind, str) and kind.endswith("tool_use"):
-            yield _call(block, tools)
-        elif is_result(block):
-            yield _result(block, tools)
-        elif kind == "text" and isinstance(block.get("text"), str):
-            yield _block_entry("assistant", block["text"], block, {"text"})
-        else:
-            yield _spoken("assistant", [block])
+            continue
+        for entry in _answer_entries(block, tools):
+            yield with_thoughts(entry, thoughts)
+            thoughts = []
+
+
+def is_thought(block: Any) -> bool:
+    """Tell whether a block is thinking."""
+    return isinstance(block, dict) and block.get("type") in {"thinking", "redacted_thinking"}
+
+
+def with_thoughts(entry: JsonObject, thoughts: Sequence[JsonObject]) -> JsonObject:
+    """Return the raw *entry* with the blocks of thinking before it, since a provider takes them back only there."""
+    return {**entry, "data": {**(entry.get("data") or {}), THINKING: [*thoughts]}} if thoughts else entry
+
+
+def _answer_entries(block: Any, tools: dict[str, str]) -> Iterator[JsonObject]:
+    kind = block.get("type") if isinstance(block, dict) else None
+    if isinstance(kind, str) and kind.endswith("tool_use"):
+        yield _call(block, tools)
+    elif is_result(block):
+        yield _result(block, tools)
+    elif kind == "text" and isinstance(block.get("text"), str):
+        yield _block_entry("assistant", block["text"], block, {"text"})
+    else:
+        yield _spoken("assistant", [block])
 
 
 def _spoken(role: str, content: Any) -> JsonObject:

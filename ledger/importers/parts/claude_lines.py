@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from ledger.events import JsonObject
 from ledger.importers.base import moment, with_leftovers
-from ledger.importers.parts.blocks import assistant_entries, is_result, user_entries
+from ledger.importers.parts.blocks import assistant_entries, is_result, is_thought, user_entries, with_thoughts
 from ledger.importers.parts.fitting import fitted
-from ledger.importers.parts.steps import hidden
+from ledger.importers.parts.steps import HIDDEN, hidden
 from ledger.names import is_entry_id
 
 #: The fields of a line that become fields of its entries.
@@ -116,6 +116,20 @@ def entries_of(value: JsonObject, tools: dict[str, str], *, repeated: bool = Fal
         usage=message.get("usage"),
     )
     return entries
+
+
+def after_thoughts(
+    entries: list[JsonObject], value: JsonObject, before: list[JsonObject]
+) -> tuple[list[JsonObject], list[JsonObject]]:
+    """Return the *entries* of a line with the thinking *before* it in its answer, and the thinking before the next."""
+    content = value["message"].get("content") if message_id_of(value) is not None else None
+    blocks = content if isinstance(content, list) else []
+    if blocks and all(map(is_thought, blocks)):
+        return entries, [*before, *blocks]
+    first = next((at for at, entry in enumerate(entries) if not (entry.get("metadata") or {}).get(HIDDEN)), None)
+    if first is None or not before:
+        return entries, before
+    return [*entries[:first], with_thoughts(entries[first], before), *entries[first + 1 :]], []
 
 
 def _other(value: JsonObject, line_type: str) -> JsonObject:

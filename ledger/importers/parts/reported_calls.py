@@ -18,7 +18,7 @@ from ledger.importers.parts.fitting import fitted
 from ledger.importers.parts.message_parts import PartEntry, entries_of_messages, shown_as_text
 from ledger.importers.parts.otlp_records import TelemetryRecord
 from ledger.importers.parts.prefix import chained_ids
-from ledger.importers.parts.steps import hidden
+from ledger.importers.parts.steps import NO_CONTENT, NOT_UNDERSTOOD, hidden, noted
 from ledger.strict_json import TRANSCRIPT
 
 _INSTRUCTIONS: Final = "gen_ai.system_instructions"
@@ -74,12 +74,24 @@ def calls_of(found: Iterable[TelemetryRecord]) -> Iterator[ReportedCall]:
     yield from sorted(calls, key=lambda call: (call.of_agent, call.moment or latest or 0))
 
 
+def _session_of(conversation: str) -> str:
+    """Return the session of a *conversation*: its id, or if that is no name, one that no other conversation gets.
+
+    A name with `~` is that of a branch.
+    """
+    name = session_name(conversation)
+    if name == conversation and "~" not in name:
+        return name
+    digest = sha256(conversation.encode(errors="surrogatepass")).hexdigest()[:8]
+    return name if name.endswith(f"-{digest}") else f"{name.replace('~', '-')}-{digest}"
+
+
 def _call(record: TelemetryRecord, names: Mapping[str, str]) -> ReportedCall:
     attributes, operation = record.attributes, record.operation or ""
     named = attributes.get(_CONVERSATION)
     session = named if isinstance(named, str) and named else names.get(record.trace_id) or record.trace_id
     base: JsonObject = {
-        "session_id": session_name(session or "opentelemetry"),
+        "session_id": _session_of(session or "opentelemetry"),
         "of_agent": operation in _AGENTS,
         "moment": record.ended_at,
     }
@@ -87,13 +99,18 @@ def _call(record: TelemetryRecord, names: Mapping[str, str]) -> ReportedCall:
         has_content = any(attributes.get(name) is not None for name in _TOOL_CONTENT)
         return ReportedCall(**base, content="read" if has_content else "none", record=_tool_record(record))
     if all(attributes.get(name) is None for name in _CONTENT):
-        return ReportedCall(**base, content="none", record=_record(record, operation))
+        bare = _record(record, operation)
+        if operation not in _AGENTS:
+            bare = noted(bare, NO_CONTENT, f"{_named(record)} has no content")
+        return ReportedCall(**base, content="none", record=bare)
     try:
         instructions, before, after = (_messages(attributes.get(name), name) for name in _CONTENT)
         parts = [*entries_of_messages(instructions), *entries_of_messages(before)]
         answers = list(entries_of_messages(after))
     except (InvalidInput, AttributeError, KeyError, TypeError, ValueError):
-        return ReportedCall(**base, content="unreadable", record=_record(record, operation, whole=True))
+        text = f"{_named(record)}: its messages are no JSON of messages"
+        unread = noted(_record(record, operation, whole=True), NOT_UNDERSTOOD, text)
+        return ReportedCall(**base, content="unreadable", record=unread)
     return read_call(base, parts, answers, _record(record, operation), _marks(record), _usage(record.attributes))
 
 
@@ -226,6 +243,10 @@ def _tool_record(record: TelemetryRecord) -> JsonObject:
         "metadata": _marks(record),
     }
     return hidden(raw, f"{_TOOL} span")
+
+
+def _named(record: TelemetryRecord) -> str:
+    return f"{'log record of span' if record.is_log else 'span'} {record.span_id or 'without an id'}"
 
 
 def _record_id(record: TelemetryRecord) -> str:

@@ -3,12 +3,16 @@
 from typing import Any, Final
 
 from ledger.events import JsonObject
-from ledger.importers.base import EMPTY, arguments_of, with_leftovers
+from ledger.importers.base import arguments_of, with_leftovers
 from ledger.importers.parts.blocks import has_blocks
-from ledger.importers.parts.steps import hidden
+from ledger.importers.parts.steps import EMPTY, hidden
 
 _TEXTS: Final = {"input_text", "output_text", "text", "summary_text", "reasoning_text"}
-_ITEMS: Final = {"message", "reasoning", "item_reference", "compaction"}
+_ITEMS: Final = {"message", "reasoning", "item_reference", "compaction"} | {
+    "mcp_list_tools",
+    "mcp_approval_request",
+    "mcp_approval_response",
+}
 _PARTS: Final = {"input_text", "output_text", "input_image", "input_file"}
 _ROLES: Final = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
 

@@ -4,18 +4,22 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any, Final
 
+from ledger.errors import InvalidInput
 from ledger.events import JsonObject
-from ledger.importers.openai_chat import message_entries
-from ledger.importers.parts.blocks import block_message_entries, has_blocks
+from ledger.importers.openai_chat import entries_of
+from ledger.importers.parts.blocks import has_blocks
 from ledger.importers.parts.message_parts import PartEntry
-from ledger.importers.parts.steps import HIDDEN, hidden
+from ledger.importers.parts.steps import GUESSED, HIDDEN, NO_CONTENT, NOT_UNDERSTOOD, hidden, noted
 from ledger.names import is_entry_id
+from ledger.strict_json import TRANSCRIPT, parse
 
 #: The role of a message of LangChain, by the beginning of its class or by its type.
 _ROLES: Final = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 #: Where messages are in an object, in the order in which they are looked for.
 _PLACES: Final = ("messages", "prompts", "generations", "choices", "message", "output", "input")
 _NOTHING: Final[tuple[Any, ...]] = (None, [], {}, "")
+#: Marks a message that does not say who speaks.
+_GUESSED: Final = "role was guessed"
 _OF_LANGCHAIN: Final = {"type", "tool_calls", "additional_kwargs"}
 
 
@@ -28,8 +32,9 @@ def part_entries(messages: Iterable[JsonObject]) -> list[PartEntry]:
     names: dict[str, str] = {}
     found = []
     for message in messages:
-        entries_of = block_message_entries if has_blocks(message) else message_entries
-        for entry in entries_of(message, names):
+        guessed = message.get(_GUESSED)
+        for raw in entries_of({key: value for key, value in message.items() if key != _GUESSED}, names):
+            entry = noted(raw, GUESSED, "a text without a role is shown as user") if guessed else raw
             is_hidden = (entry.get("metadata") or {}).get(HIDDEN)
             identity = [entry.get(name) for name in ("kind", "role", "content", "tool_call_id", "arguments")]
             found.append(PartEntry(entry, None if is_hidden else [*identity, entry.get("tool_name")]))
@@ -51,10 +56,41 @@ def record_of(run: JsonObject, *, field: str, named: str, trace_id: str, about: 
     return hidden(raw, f"{kind} {field}")
 
 
+def unread_record(record: JsonObject, given: Any, name: str) -> JsonObject:
+    """Return the *record* of a call of a model that was *given* nothing, or what holds no messages."""
+    if given in _NOTHING:
+        return noted(record, NO_CONTENT, f"{name[:200]} has no content")
+    return noted(record, NOT_UNDERSTOOD, f"{name[:200]}: its input holds no messages")
+
+
+def unpacked(value: Any) -> Any:
+    """Return the JSON in *value*, a text that holds messages, as some exports have it; other values as they are."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in {"[", "{"}:
+        return value
+    try:
+        found = parse(value.encode(), TRANSCRIPT)
+    except (InvalidInput, UnicodeEncodeError):
+        return value
+    return found if _hold_messages(found) else value
+
+
+def _hold_messages(value: Any) -> bool:
+    """Tell whether *value* holds messages that say who speaks: any list or text would be a message of somebody."""
+    if isinstance(value, list):
+        return any(map(_hold_messages, value))
+    if not isinstance(value, Mapping):
+        return False
+    if isinstance(value.get("role"), str) and {"content", "parts", "tool_calls"} & value.keys():
+        return True
+    if value.get("type") == "constructor" or str(value.get("type")).removesuffix("messagechunk").lower() in _ROLES:
+        return {"kwargs", "data", "content"} & value.keys() != set()
+    return any(_hold_messages(value[name]) for name in _PLACES if name in value)
+
+
 def messages_in(value: Any, role: str) -> list[JsonObject] | None:
     """Return the chat messages in *value*; None if it holds none. A text is one message of *role*."""
     if isinstance(value, str):
-        return [{"role": role, "content": value}]
+        return [{"role": role, "content": value, _GUESSED: role == "user"}]
     if isinstance(value, list):
         if value and isinstance(value[0], list | str):  # a batch: what was really said is its first
             return messages_in(value[0], role)
@@ -94,7 +130,7 @@ def _plain(item: Any, role: str) -> JsonObject | None:
     if "message" in item:  # a generation, or a choice
         return _plain(item["message"], role)
     if isinstance(item.get("text"), str):
-        return {"role": role, "content": item["text"]}
+        return {"role": role, "content": item["text"], _GUESSED: role == "user"}
     return None
 
 

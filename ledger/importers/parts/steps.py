@@ -15,6 +15,8 @@ from ledger.session.drafts import EntryDraft
 #: The entries of one original message (R-GEN-2).
 Batch: TypeAlias = tuple[EntryDraft, ...]
 
+#: How an empty message is shown.
+EMPTY: Final = "[empty message]"
 #: The key in the metadata of an entry that is recorded, and leaves the window in the same write.
 HIDDEN: Final = "hidden"
 #: The key in its metadata that names the type of a line that is no message.
@@ -25,6 +27,16 @@ NOTE: Final = "import_note"
 REWIND: Final = "rewind"
 #: From here on the log does not say what the agent sent.
 UNKNOWN: Final = "window_not_known"
+#: A message or a part of it is shown by its type, or not at all.
+NOT_UNDERSTOOD: Final = "not_understood"
+#: The file does not say who speaks.
+GUESSED: Final = "role_guessed"
+#: Something of the file is no entry.
+LEFT_OUT: Final = "left_out"
+NO_RESULT: Final = "call_without_result"
+NO_CALL: Final = "result_without_call"
+#: A span says nothing of its messages.
+NO_CONTENT: Final = "without_content"
 
 
 class Summarized(msgspec.Struct, frozen=True):
@@ -62,6 +74,14 @@ class Attached(msgspec.Struct, frozen=True):
     contents: Mapping[str, bytes]
 
 
+class Noticed(msgspec.Struct, frozen=True):
+    """What the result of the import says of a *line*, and no entry does, since only what comes later shows it."""
+
+    kind: str
+    text: str
+    line: int
+
+
 class Rewound(msgspec.Struct, frozen=True):
     """The entries *removed* left the window, oldest first; a fork called *branch* goes on from before that.
 
@@ -73,7 +93,7 @@ class Rewound(msgspec.Struct, frozen=True):
 
 
 WindowChange: TypeAlias = Summarized | Rewound | Replaced | Edited
-ConversationStep: TypeAlias = Batch | WindowChange | Attached
+ConversationStep: TypeAlias = Batch | WindowChange | Attached | Noticed
 
 
 def batches_of(steps: Iterable[ConversationStep]) -> Iterator[Batch]:
@@ -87,10 +107,10 @@ def hidden(entry: JsonObject, line_type: str | None = None) -> JsonObject:
     return {**entry, "metadata": {**(entry.get("metadata") or {}), **marks}}
 
 
-def noted(entry: JsonObject, kind: str, text: str, line: int | None) -> JsonObject:
-    """Return the raw *entry* with a note of *kind* on the window, which the import's result repeats.
+def noted(entry: JsonObject, kind: str, text: str, line: int | None = None) -> JsonObject:
+    """Return the raw *entry* with a note of *kind*, which the import's result repeats; *line* is the entry's, if None.
 
-    It replaces an earlier note, whose text it begins with. What did not come from a file has no *line*.
+    It replaces an earlier note, whose text it begins with. What did not come from a file has no line.
     """
     metadata = entry.get("metadata") or {}
     before: Any = metadata.get(NOTE)

@@ -23,6 +23,7 @@ from ledger.long_term_memory import LongTermMemory
 from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.ports import Store
 from ledger.results import Precondition
+from ledger.server.ams_import.names import check_asked, of_caller
 from ledger.server.ams_import.source import AmsSource
 from ledger.server.compat import answers
 from ledger.server.compat.bodies import WorkingMemoryBody, check_body
@@ -116,7 +117,8 @@ class AmsImport:
         done = AmsImportResult()
         owners: dict[str, set[tuple[str | None, str | None]]] = {}
         async for page in source.records(namespace=namespace, user_id=user_id):
-            records = [record for record in page if _has_valid_names(record, done)]
+            own = (of_caller(record, namespace, user_id) for record in page)
+            records = [record for record in own if _has_valid_names(record, namespace, user_id, done)]
             for record in records:
                 if record.get("session_id") is not None:
                     owner = record.get("namespace"), record.get("user_id")
@@ -151,7 +153,9 @@ class AmsImport:
             if names in seen:
                 continue
             seen.add(names)
+            shown = of_caller(shown, *places[0])
             try:
+                check_asked(shown, *places[0])
                 await self._import_shown(session_id, shown, done, dry_run=dry_run)
             except (InvalidInput, PreconditionFailed) as fault:
                 done.refuse(session_id, fault)
@@ -232,9 +236,10 @@ class AmsImport:
                     done.refuse(each.get("id"), fault)
 
 
-def _has_valid_names(record: JsonObject, done: AmsImportResult) -> bool:
-    """Return whether the names in *record* are valid; add it to the refused items if not."""
+def _has_valid_names(record: JsonObject, namespace: str | None, user_id: str | None, done: AmsImportResult) -> bool:
+    """Return whether the names in *record* are valid, and those asked for; add it to the refused items if not."""
     try:
+        check_asked(record, namespace, user_id)
         for name in ("namespace", "user_id", "session_id"):
             if record.get(name) is not None:
                 check_name(record[name], field=name, may_be_empty=True)

@@ -12,7 +12,11 @@ import msgspec
 from ledger.errors import InvalidInput, NotAllowed, Unavailable
 from ledger.strict_json import TRANSCRIPT, parse
 
-TIMEOUT_S: Final = 60.0
+#: For one answer, and for all of them.
+TIMEOUT_S: Final = 15.0
+DEADLINE_S: Final = 3_600.0
+#: In all answers together.
+MOST_BYTES: Final = 16 * 1024**3
 PAGE: Final = 100  # the most items that such a server lists at once
 MOST_PAGES: Final = 100_000
 
@@ -20,10 +24,23 @@ MOST_PAGES: Final = 100_000
 class AmsSource:
     """A server to read from; `open` creates and closes it."""
 
-    def __init__(self, pool: httpcore.AsyncConnectionPool, url: str, token: str | None, timeout_s: float) -> None:
+    def __init__(
+        self,
+        pool: httpcore.AsyncConnectionPool,
+        url: str,
+        token: str | None,
+        *,
+        timeout_s: float,
+        deadline_s: float,
+        most_bytes: int,
+    ) -> None:
         self._pool = pool
         self._url = url.rstrip("/")
         self._timeout_s = timeout_s
+        self._deadline_s = deadline_s
+        self._ends = asyncio.get_running_loop().time() + deadline_s
+        self._most_bytes = most_bytes
+        self._received = 0
         self._headers = [("Accept", "application/json"), ("Accept-Encoding", "identity")]
         if token is not None:
             self._headers.append(("Authorization", f"Bearer {token}"))
@@ -31,9 +48,18 @@ class AmsSource:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, url: str, *, token: str | None = None, timeout_s: float = TIMEOUT_S
+        cls,
+        url: str,
+        *,
+        token: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+        deadline_s: float = DEADLINE_S,
+        most_bytes: int = MOST_BYTES,
     ) -> "AsyncIterator[AmsSource]":
-        """Open the server at *url*; each answer must arrive within *timeout_s* seconds.
+        """Open the server at *url*.
+
+        Each answer must arrive whole within *timeout_s* seconds, all of them within *deadline_s* seconds, and together
+        they may have *most_bytes*.
 
         Raises:
             InvalidInput: ``bad_url`` or ``bad_token``.
@@ -42,7 +68,7 @@ class AmsSource:
         if token is not None and not (token.isascii() and token.isprintable() and token.strip()):
             raise InvalidInput("bad_token", "must be printable ASCII", field="--token")
         async with httpcore.AsyncConnectionPool() as pool:
-            yield cls(pool, url, token, timeout_s)
+            yield cls(pool, url, token, timeout_s=timeout_s, deadline_s=deadline_s, most_bytes=most_bytes)
 
     async def session_ids(self, *, namespace: str | None, user_id: str | None) -> list[str]:
         """Return the ids of its sessions; an id that two users have is listed twice.
@@ -52,15 +78,19 @@ class AmsSource:
             NotAllowed: the server needs another token.
         """
         found: list[str] = []
+        before: list[str] | None = None
         for page in range(MOST_PAGES):
             names = {"namespace": namespace, "user_id": user_id, "limit": str(PAGE), "offset": str(page * PAGE)}
             listed = self._expected(*await self._ask("GET", "/v1/working-memory/", names))
             ids = listed.get("sessions")
             if not isinstance(ids, list) or not all(isinstance(name, str) for name in ids):
                 raise self._bad_server("does not list sessions")
+            if ids and ids == before:
+                raise self._bad_server("lists the same sessions again")
             found.extend(ids)
             if len(ids) < PAGE:
                 return found
+            before = ids
         raise self._bad_server("lists sessions without end")
 
     async def session(self, session_id: str, *, namespace: str | None, user_id: str | None) -> dict[str, Any] | None:
@@ -88,6 +118,7 @@ class AmsSource:
             name: {"eq": value} for name, value in (("namespace", namespace), ("user_id", user_id)) if value is not None
         }
         offset = 0
+        before: object = None
         for _ in range(MOST_PAGES):
             search = {**filters, "limit": PAGE, "offset": offset, "recency_boost": False}
             status, answer = await self._ask("POST", "/v1/long-term-memory/search", {}, search)
@@ -99,6 +130,9 @@ class AmsSource:
             page, following = shown.get("memories"), shown.get("next_offset")
             if not isinstance(page, list) or not all(isinstance(item, dict) for item in page):
                 raise self._bad_server("does not list memories")
+            if page and page == before:
+                raise self._bad_server("lists the same memories again")
+            before = page
             yield page
             if following is None or not page:
                 return
@@ -114,9 +148,12 @@ class AmsSource:
         query = urlencode({name: value for name, value in names.items() if value is not None})
         content = None if body is None else msgspec.json.encode(body)
         headers: Any = self._headers if body is None else [*self._headers, ("Content-Type", "application/json")]
+        left_s = self._ends - asyncio.get_running_loop().time()
+        if left_s <= 0:
+            raise self._takes_too_long()
         try:
             async with (
-                asyncio.timeout(self._timeout_s),
+                asyncio.timeout(min(self._timeout_s, left_s)),
                 self._pool.stream(
                     method, f"{self._url}{path}{'?' if query else ''}{query}", headers=headers, content=content
                 ) as answer,
@@ -124,9 +161,15 @@ class AmsSource:
                 received = bytearray()
                 async for chunk in answer.aiter_stream():
                     received += chunk
+                    self._received += len(chunk)
                     if len(received) > TRANSCRIPT.size:
                         raise self._bad_server(f"answers more than {TRANSCRIPT.size:,} bytes")
+                    if self._received > self._most_bytes:
+                        message = f"{self._url} sent more than {self._most_bytes:,} bytes; import one user at a time"
+                        raise Unavailable(message)
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError) as fault:
+            if left_s <= self._timeout_s and isinstance(fault, TimeoutError):
+                raise self._takes_too_long() from fault
             raise Unavailable(
                 f"{self._url} cannot be read ({type(fault).__name__}); nothing is half imported"
             ) from fault
@@ -143,6 +186,12 @@ class AmsSource:
         if not isinstance(content, dict):
             raise self._bad_server("does not answer with a JSON object")
         return content
+
+    def _takes_too_long(self) -> Unavailable:
+        return Unavailable(
+            f"{self._url} did not send everything within {self._deadline_s:g} seconds; what was imported stays: "
+            "run this again, with a longer --timeout"
+        )
 
     def _bad_server(self, what: str) -> Unavailable:
         return Unavailable(f"{self._url} {what}: it is not a server of the working-memory API")

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
-from ledger.events import Extraction, JsonObject, MemoryFields
+from ledger.events import Extraction, JsonObject, MemoryFields, Role
 from ledger.limits import METADATA_BYTES, NAME_BYTES, PAYLOAD_BYTES
 from ledger.long_term_memory.drafts import check_fields
 from ledger.server.strict_body import LenientBody
@@ -51,7 +51,7 @@ Strategy: TypeAlias = Literal["discrete", "summary", "preferences", "custom"]
 class MessageBody(LenientBody):
     """A message in a body."""
 
-    role: str = Field(min_length=1, max_length=255)
+    role: Role
     content: str
     id: ItemId | None = None
     created_at: UtcTime | None = None

@@ -187,7 +187,7 @@ async def edit(
 async def remove(
     session: SessionOf, entry_id: EntryIdParameter, caller: WriteCaller, conditions: ConditionsOf, response: Response
 ) -> AtVersion:
-    """Remove an active entry from the window; its history stays."""
+    """Remove an active entry from the window, with the rest of its answer; its history stays."""
     check_entry_id(entry_id, field="entry_id")
     await session.state()
     with conditions.hold():

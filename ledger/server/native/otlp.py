@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from ledger.application.handle import NamespaceHandle
 from ledger.application.recorded_calls import record_call
+from ledger.application.seen_branches import SeenBranches
 from ledger.errors import InvalidInput, NotPermitted
 from ledger.importers.parts.call_groups import combined, groups_of
 from ledger.importers.parts.reported_calls import ReportedCall, calls_of
@@ -59,8 +60,9 @@ async def _taken(request: Request, handle: NamespaceHandle, signal: OtlpSignal, 
     outcomes: Counter[str] = Counter()
     found = list(calls_of(sent.records))
     outcomes["none"] = sum(call.content == "none" for call in found)
+    seen = SeenBranches(found)
     for group in groups_of(call for call in found if call.content != "none"):
-        outcomes.update(await _outcomes(handle, group))
+        outcomes.update(await _outcomes(handle, group, seen))
     counts = {name: number for name, number in outcomes.items() if number and name != "read"}
     if counts:
         log.warning("OTLP records not stored as messages", extra={"fields": counts})
@@ -68,12 +70,12 @@ async def _taken(request: Request, handle: NamespaceHandle, signal: OtlpSignal, 
     return otlp_answer(sent.media_type, signal, outcomes["refused"] + outcomes["not_permitted"], message)
 
 
-async def _outcomes(handle: NamespaceHandle, group: Sequence[ReportedCall]) -> list[str]:
+async def _outcomes(handle: NamespaceHandle, group: Sequence[ReportedCall], seen: SeenBranches) -> list[str]:
     """Record the calls of a *group*, and return the content of each, or why it was not recorded."""
     try:
-        await record_call(handle, combined(group))
+        await record_call(handle, combined(group), seen)
     except (InvalidInput, NotPermitted) as fault:
         if len(group) > 1:  # all but the refused one are recorded
-            return [(await _outcomes(handle, [call]))[0] for call in group]
+            return [(await _outcomes(handle, [call], seen))[0] for call in group]
         return ["not_permitted" if isinstance(fault, NotPermitted) else "refused"]
     return [call.content for call in group]

@@ -35,23 +35,28 @@ COMMENT_S: Final = 15.0
 #: How often the credential of a stream is checked again (trust S-2).
 CHECK_S: Final = 2.5
 _PAGE: Final = 100
-_PLACE: Final = re.compile(r"[0-9]{1,19}")
+_PLACE: Final = re.compile(r"([0-9]{1,19})(?:-([0-9a-f]{16}))?")
+#: Digits of an event's hash in its id, so that another event at its place is not taken for it.
+_DIGITS: Final = 16
 #: The code of the error that tells a reader that the log went back.
 _AHEAD: Final = "last_event_id_ahead"
 
 #: Reads the events after a place, which is a version or a position.
 Read: TypeAlias = Callable[[int], Awaitable[Sequence[LoggedEvent]]]
 LastEventId: TypeAlias = Annotated[
-    str | None, Header(description="The id of the last event that arrived; replaces the parameter.", examples=["7"])
+    str | None,
+    Header(
+        description="The id of the last event that arrived; replaces the parameter.", examples=["7-0a1b2c3d4e5f6071"]
+    ),
 ]
 
 _STREAMS: Final[dict[int | str, dict[str, Any]]] = {
     200: {
-        "description": "Events: `id` is the place, `event` the type, `data` the event as JSON.",
+        "description": "Events: `id` is the place and a part of the hash, `event` the type, `data` the event as JSON.",
         "content": {
             "text/event-stream": {
                 "schema": {"type": "string"},
-                "example": 'id: 2\nevent: entry.added\ndata: {"version":2,"type":"entry.added"}\n\n',
+                "example": 'id: 2-0a1b2c3d4e5f6071\nevent: entry.added\ndata: {"version":2,"type":"entry.added"}\n\n',
             }
         },
     },
@@ -81,13 +86,12 @@ async def of_session(
 ) -> EventStream:
     """Follow a session: its events after a version, then each new one."""
     await session.state()
-    after = _place(last_event_id, after_version)
+    after, digits = _place(last_event_id, after_version)
 
     async def read(place: int) -> Sequence[LoggedEvent]:
         return (await session.ledger.get_log(after_version=place, limit=_PAGE, **session.names)).events
 
-    arrived = last_event_id is not None
-    return await _follow(request, service, caller.namespace(namespace), read, "version", after, arrived=arrived)
+    return await _follow(request, service, caller.namespace(namespace), read, "version", after, arrived=digits)
 
 
 @router.get("/v1/events/stream", responses=_STREAMS, response_class=EventStream, operation_id="stream_namespace_events")
@@ -105,27 +109,30 @@ async def of_namespace(
     async def read(place: int) -> Sequence[LoggedEvent]:
         return await ledger.get_feed(after=place, limit=_PAGE)
 
-    after, arrived = _place(last_event_id, after), last_event_id is not None
-    return await _follow(request, service, caller.namespace(namespace), read, "position", after, arrived=arrived)
+    after, digits = _place(last_event_id, after)
+    return await _follow(request, service, caller.namespace(namespace), read, "position", after, arrived=digits)
 
 
-def _place(last_event_id: str | None, after: int) -> int:
+def _place(last_event_id: str | None, after: int) -> tuple[int, str | None]:
+    """Return the place after which a stream goes on, and the digits of the event there; None if none arrived."""
     if last_event_id is None:
-        return after
-    if not _PLACE.fullmatch(last_event_id) or int(last_event_id) > INT_MAX:
+        return after, None
+    found = _PLACE.fullmatch(last_event_id)
+    if not found or int(found[1]) > INT_MAX:
         raise InvalidInput("bad_last_event_id", "must be the id of an event of this stream", field="last-event-id")
-    return int(last_event_id)
+    return int(found[1]), found[2] or ""
 
 
 async def _follow(
-    request: Request, service: Service, namespace: str, read: Read, place: str, after: int, *, arrived: bool
+    request: Request, service: Service, namespace: str, read: Read, place: str, after: int, *, arrived: str | None
 ) -> EventStream:
     """Return a stream of the events that *read* returns after *after*; the id of each is its field *place*.
 
-    It ends when the credential is no longer valid. If the event *after* itself *arrived* before, it must still exist.
+    It ends when the credential is no longer valid. If the event *after* itself *arrived* before, it must still exist,
+    with a hash that begins with these digits.
 
     Raises:
-        InvalidInput: it does not exist: the log went back, and what the reader has is no longer its history.
+        InvalidInput: it does not: the log went back, and what the reader has is no longer its history.
         RateLimited: too many streams are open.
         Unavailable: the first events cannot be read. A later error ends the stream, and its reader reconnects.
     """
@@ -134,12 +141,13 @@ async def _follow(
     signal = await open_streams.enter_async_context(service.notifier.listen(namespace_id(namespace)))
     try:
         notified = signal.next
-        first = await read(after - 1 if arrived and after else after)
-        if arrived and after:
-            if not first:
+        resumes = arrived is not None and after > 0
+        first = await read(after - 1 if resumes else after)
+        if resumes:
+            if not first or not first[0].hash.startswith(arrived or ""):
                 raise InvalidInput(
                     _AHEAD,
-                    "is after the last event: the log went back, as after a restore from a "
+                    "is not of an event in the log: the log went back, as after a restore from a "
                     "backup; forget what you read, and read from the start",
                     field="last-event-id",
                 )
@@ -204,4 +212,5 @@ async def _notified(notified: asyncio.Event, stopping: asyncio.Event, wait_s: fl
 
 def _line(event: LoggedEvent, place: int) -> bytes:
     data = canonical_json(EventShape.model_validate(event).model_dump(mode="json"))
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (place, event.type.encode(), data)
+    digits = event.hash[:_DIGITS].encode()
+    return b"id: %d-%s\nevent: %s\ndata: %s\n\n" % (place, digits, event.type.encode(), data)

@@ -6,10 +6,10 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 from starlette.responses import JSONResponse, Response
 
 from ledger.application.reading import existing_state
-from ledger.errors import CompactionNotCompleted, CompactionUnderWay, NothingGained, SessionNotFound
-from ledger.events import ConfigChanged, JsonObject, SessionOpened
+from ledger.errors import CompactionNotCompleted, CompactionUnderWay, NotFound, NothingGained, SessionNotFound
+from ledger.events import ConfigChanged, JsonObject, RebuildCompleted, SessionOpened
 from ledger.json_models.base import Shape
-from ledger.json_models.compacting import CompactionShape
+from ledger.json_models.compacting import CompactionShape, RebuildShape
 from ledger.json_models.sessions import ExtractionShape
 from ledger.server.callers import ReadCaller, WriteCaller
 from ledger.server.dependencies import ServiceOf
@@ -59,6 +59,10 @@ class NewConfig(StrictBody):
     )
 
     config: ConfigInput
+    rebuild: bool = Field(
+        default=False,
+        description="Show the history since the last clear as if the config had always applied, in the background.",
+    )
 
 
 class ConfigShape(Shape):
@@ -89,6 +93,9 @@ class ConfigShape(Shape):
 
 _COMPACTS: Final[dict[int | str, dict[str, Any]]] = {
     202: {"model": UnderWay, "description": "It continues in the background."}
+}
+_REBUILDS: Final[dict[int | str, dict[str, Any]]] = {
+    202: {"model": RebuildShape, "description": "The rebuild goes on in the background."}
 }
 
 
@@ -157,22 +164,41 @@ async def show_config(
     return ConfigShape.of(state, state.version, await _since(session, state.version))
 
 
-@router.put("/config", operation_id="put_config")
+@router.put("/config", responses=_REBUILDS, response_model=ConfigShape, operation_id="put_config")
 async def put_config(
     session: SessionOf, body: NewConfig, caller: WriteCaller, conditions: ConditionsOf, response: Response
-) -> ConfigShape:
-    """Replace the memory config; a session that does not exist is created, unless `If-Match` is sent."""
+) -> ConfigShape | Response:
+    """Replace the memory config; a session that does not exist is created, unless `If-Match` is sent.
+
+    With *rebuild* the answer is 202 and the session goes on as before until the rebuild is completed.
+    """
     with conditions.hold():
         done = await session.ledger.update_config(
-            config=body.config, replace=True, **session.names, **await conditions.guard(session)
+            config=body.config, replace=True, rebuild=body.rebuild, **session.names, **await conditions.guard(session)
         )
     await tag(response, session, done.version, replayed=done.replayed)
+    if done.rebuild_id is not None:
+        found = await _rebuild(session)
+        return JSONResponse(found.model_dump(mode="json"), status_code=202, headers=dict(response.headers))
     state = await existing_state(session.handle, version=done.version, **session.names)
     return ConfigShape.of(state, done.version, await _since(session, done.version))
+
+
+@router.get("/rebuild", operation_id="get_rebuild")
+async def show_rebuild(session: SessionOf, caller: ReadCaller) -> RebuildShape:
+    """Return the newest rebuild in this life of the session: how far it is, or how it ended."""
+    return await _rebuild(session)
+
+
+async def _rebuild(session: RequestedSession) -> RebuildShape:
+    found = await session.ledger.get_rebuild(**session.names)
+    if found is None:
+        raise NotFound("this session has not been rebuilt; put its config with rebuild")
+    return RebuildShape.model_validate(found)
 
 
 async def _since(session: RequestedSession, version: int) -> int:
     """Return the version of the event that set the config of *version*."""
     events = session.handle.services.store.events
-    kinds = (ConfigChanged.type, SessionOpened.type)
+    kinds = (ConfigChanged.type, RebuildCompleted.type, SessionOpened.type)
     return max([await events.find_newest(session.stream, kind, until=version) for kind in kinds])

@@ -1151,6 +1151,8 @@
     edits = [];
     turns = [];
     // the version at which each turn begins
+    absences = /* @__PURE__ */ new Map();
+    // by row, oldest first
     byId = /* @__PURE__ */ new Map();
     compactedAt = null;
     keptOf = null;
@@ -1180,7 +1182,9 @@
         this.byId.set(summary.summary_id, lived);
       }
       for (const ended of page.ended) this.end(ended);
+      const backs = [...page.returned];
       for (const leave of page.left) {
+        while (backs.length && backs[0].version < leave.version) this.bringBack(backs.shift());
         const leaving = {
           version: leave.version,
           cause: leave.cause,
@@ -1198,6 +1202,7 @@
           }
         }
       }
+      for (const back2 of backs) this.bringBack(back2);
       for (const edit of page.edited) {
         const row = this.rowOf(edit.entry);
         if (row < 0) continue;
@@ -1243,7 +1248,12 @@
       return this.rowAtOrAfter(version2 + 1);
     }
     isActive(row, version2) {
-      return this.added[row] <= version2 && version2 < this.left[row];
+      return this.added[row] <= version2 && version2 < this.left[row] && !this.absence(row, version2);
+    }
+    /** Whether an entry came, left or returned at `version`. */
+    movedAt(row, version2) {
+      const away = this.absences.get(row) ?? [];
+      return this.added[row] === version2 || this.left[row] === version2 || away.some((each) => each.left === version2 || each.back === version2);
     }
     /** The number of tokens that an entry had at `version`: an edit changes it. */
     tokensAt(row, version2) {
@@ -1273,7 +1283,13 @@
     leavingOf(row, version2) {
       const cleared = this.clears.find((each) => each.version > this.added[row]);
       if (cleared && cleared.version <= version2) return cleared;
-      return this.left[row] <= version2 ? this.leavings[this.leaving[row]] : null;
+      const index = this.leavingIndex(row, version2);
+      return index < 0 ? null : this.leavings[index];
+    }
+    /** The index in `leavings` of how a row that had been added left, or -1 if it was in the window at `version`. */
+    leavingIndex(row, version2) {
+      if (this.left[row] <= version2) return this.leaving[row];
+      return this.absence(row, version2)?.leaving ?? -1;
     }
     liveSummaries(version2) {
       return this.summaries.filter((each) => each.version <= version2 && version2 < each.endedVersion);
@@ -1323,6 +1339,12 @@
         add(this.added[row], this.tokens[row]);
         if (this.left[row] !== NEVER) add(this.left[row], -now[row]);
       }
+      for (const [row, away] of this.absences)
+        for (const each of away) {
+          const tokens = this.tokensAt(row, each.left);
+          add(each.left, -tokens);
+          add(each.back, tokens);
+        }
       for (const each of this.summaries) {
         add(each.version, each.tokens);
         if (each.endedVersion !== NEVER) add(each.endedVersion, -each.tokens);
@@ -1338,6 +1360,19 @@
       for (const each of this.leavings) if (each.cause === "covered" || each.cause === "erased") found.add(each.version);
       this.compactedAt = { version: this.version, versions: [...found].sort((a5, b3) => a5 - b3) };
       return this.compactedAt.versions;
+    }
+    absence(row, version2) {
+      return this.absences.get(row)?.find((each) => each.left <= version2 && version2 < each.back);
+    }
+    bringBack({ version: version2, versions }) {
+      for (const [first, last] of versions) {
+        for (let row = this.rowAtOrAfter(first); row < this.size && this.added[row] <= last; row++) {
+          if (this.left[row] === NEVER) continue;
+          const away = this.absences.get(row) ?? [];
+          this.absences.set(row, [...away, { left: this.left[row], leaving: this.leaving[row], back: version2 }]);
+          this.left[row] = NEVER;
+        }
+      }
     }
     /** Ends a summary, or without an id all that live. */
     end(ended) {
@@ -2260,7 +2295,7 @@
     return /* @__PURE__ */ a4("div", { class: "budget", role: "group", "aria-label": "Tokens of the window", "aria-busy": exact === null, children: [
       /* @__PURE__ */ a4("p", { class: "budget-total", children: [
         /* @__PURE__ */ a4("b", { children: count(total) }),
-        limit !== null ? ` / ${count(limit)} tokens` : " tokens, no limit",
+        limit !== null ? ` / ${count(limit)} tokens shown` : " tokens shown, no limit",
         from && /* @__PURE__ */ a4("span", { class: "muted", children: [
           " by ",
           from
@@ -2324,7 +2359,7 @@
     return { rows: rows.subarray(0, size), size };
   });
   function changedBy(known, row, at) {
-    return known.added[row] === at || known.left[row] === at || known.edits.some((each) => each.row === row && each.version === at);
+    return known.movedAt(row, at) || known.edits.some((each) => each.row === row && each.version === at);
   }
   var rowAt = (index) => listed.peek().rows ? listed.peek().rows[index] : index;
   function indexOfVersion(entry) {
@@ -3175,10 +3210,11 @@
     return cells;
   }
   function stateOf(known, until, row, at, call) {
-    if (known.left[row] > at) {
+    const leaving = known.leavingIndex(row, at);
+    if (leaving < 0) {
       return call === null || known.added[row] > call.version || contains(call.shown, known.added[row]) ? SHOWN2 : HIDDEN2;
     }
-    return at < until[known.leaving[row]] ? BEHIND : GONE;
+    return at < until[leaving] ? BEHIND : GONE;
   }
   function colour(name) {
     const value = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -3290,6 +3326,7 @@
     for (const at of known.compactions()) add(at, "compaction");
     for (const mark of known.marks) {
       if (mark.type === "clear" || mark.type === "config" || mark.type === "context") add(mark.version, mark.type);
+      if (mark.type === "rebuilt") add(mark.version, "config");
     }
     return [...found.values()];
   }
@@ -4084,7 +4121,7 @@
           plural(found.total, "item"),
           ", ",
           plural(found.tokens, "token"),
-          ", by",
+          " shown, by",
           " ",
           /* @__PURE__ */ a4("code", { children: found.strategy }),
           "."
@@ -4290,7 +4327,7 @@
         /* @__PURE__ */ a4("code", { children: answer.strategy }),
         ": ",
         plural(answer.window.tokens, "token"),
-        ",",
+        " shown,",
         " ",
         plural(answer.spent.compactions, "compaction"),
         ", ",
@@ -4324,8 +4361,9 @@
         ] })
       ] }),
       /* @__PURE__ */ a4("h2", { children: "Take it" }),
-      /* @__PURE__ */ a4("p", { class: "muted", children: "This page never writes. To change the session, save the config and run one of:" }),
-      /* @__PURE__ */ a4(Copy, { text: `memory-ledger adopt '${quoted(key?.id ?? "")}' --file config.json` }),
+      /* @__PURE__ */ a4("p", { class: "muted", children: "This page never writes. To change the session, save the config and run one of these: for the whole history, from the next message on, or in a fork." }),
+      /* @__PURE__ */ a4(Copy, { text: `memory-ledger adopt '${quoted(key?.id ?? "")}' --config config.json --rebuild` }),
+      /* @__PURE__ */ a4(Copy, { text: `memory-ledger adopt '${quoted(key?.id ?? "")}' --config config.json` }),
       /* @__PURE__ */ a4(Copy, { text: `memory-ledger fork '${quoted(key?.id ?? "")}' '${quoted(`${key?.id}-try`)}' --version ${answer.version}` }),
       /* @__PURE__ */ a4(Copy, { text: config, label: "config.json" })
     ] });

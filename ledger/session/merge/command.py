@@ -148,10 +148,12 @@ class TokenCount(msgspec.Struct, frozen=True):
 
 
 class ReturningMessage(msgspec.Struct, frozen=True):
-    """The batch in which a message comes back, and the tokens that it had: a count is never computed again."""
+    """The batch in which a message comes back, its tokens, which are never counted again, and its marks."""
 
     write_id: str
     count: TokenCount
+    extracted: bool = False
+    persisted_at: datetime | None = None
 
 
 class PutSession(msgspec.Struct, frozen=True, kw_only=True):

@@ -110,6 +110,7 @@ def _added(
         tokenizer=counted.tokenizer,
         fallback=counted.fallback,
         listed=listed,
+        past=returning is not None,
     )
     stored, sent = match.stored, match.ours
     if stored is None:
@@ -127,6 +128,8 @@ def _added(
     else:
         assert isinstance(origin, EntryAdded)
         persisted_at, extracted = origin.persisted_at, origin.extracted
+    if returning is not None:  # a clear since then has forgotten its marks
+        persisted_at, extracted = persisted_at or returning.persisted_at, extracted or returning.extracted
     carried = {name: getattr(origin or active[stored.version], name) for name in _CARRIED}
     carried["created_at"] = origin.created_at if origin else active[stored.version].claimed_at
     return replace(added, entry_id=stored.item_id, persisted_at=persisted_at, extracted=extracted, **carried)

@@ -24,9 +24,9 @@ from projections.working_memory import Memory
 
 def merge(state: SessionState, put: PutSession) -> list[Event]:
     """Return the events, oldest first; none if the body changes nothing and the session never expires."""
-    started, theirs = _started(state, put)
+    begun, theirs = started(state, put)
     base = put.evidence.base if isinstance(put.evidence, ThreeWay) else SessionState()
-    version, prior, new_ids = state.version + len(started), put.prior, iter(put.new_ids)
+    version, prior, new_ids = state.version + len(begun), put.prior, iter(put.new_ids)
     messages = merge_list(
         _stored_entries(base.window.entries, {}),
         _stored_entries(theirs.window.entries, prior.messages),
@@ -48,7 +48,7 @@ def merge(state: SessionState, put: PutSession) -> list[Event]:
     fields = merge_fields(theirs, put.body, put.evidence, new_list=new_list)
     about_messages = message_events(theirs, messages, put, new_ids)
     events = [
-        *started,
+        *begun,
         *about_messages,
         *memory_events(theirs, memories, put, new_ids),
         *field_events(theirs, fields, put, new_ids, new_config=put.config if about_messages else None),
@@ -80,7 +80,7 @@ def _to_look_up(ours: Sequence[BodyMessage | BodyMemory], edited: Mapping[str, I
     return [item.id for item in ours if item.id is not None and edited.get(item.id, ()) not in {None, item.value}]
 
 
-def _started(state: SessionState, put: PutSession) -> tuple[list[Event], SessionState]:
+def started(state: SessionState, put: PutSession) -> tuple[list[Event], SessionState]:
     """Return the event that starts or continues a life, if one does, and the state to merge the body with."""
     if put.opening is not None:
         return [put.opening], SessionState(version=state.version, config=config.load(put.opening.config))

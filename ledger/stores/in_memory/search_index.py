@@ -72,41 +72,36 @@ class PieceIndex:
         scores = {self._keys[number]: score for number, score in numbered.by_version.items()}
         hits = [piece.as_hit(stream, scores[piece.key]) for piece, stream in self.shown(query) if piece.key in scores]
         best = sorted(hits, key=_best_first)[: max(query.limit, BEST)]
-        lines: dict[tuple[UUID, UUID], list[tuple[int, float]]] = {}
+        lines: dict[UUID, list[tuple[int, float]]] = {}
         lent = []
         for hit in best:
-            place = hit.stream_id, hit.origin_id
-            if hit.kind == "entry" and place not in lines:
-                lines[place] = self._line(*place, query, scores)
-            before, after = _neighbours(hit, lines.get(place, []))
+            if hit.kind == "entry" and hit.stream_id not in lines:
+                lines[hit.stream_id] = self._line(hit.stream_id, query, scores)
+            before, after = _neighbours(hit, lines.get(hit.stream_id, []))
             number = self._numbers[hit.key]
             parts = self._ranking.parts(number, asked, numbered, ranking, before=before, after=after)
             lent.append(replace(hit, score=parts.score, by_words=parts))
         return sorted(lent, key=_best_first)[: query.limit]
 
     def _counted_in(self, query: SearchQuery) -> set[int] | None:
-        """Return the pieces among which the rarity of words is counted: those of the session and its parents."""
-        if query.stream is None:
+        """Return the pieces among which the rarity of words is counted: those that the session has."""
+        stream = query.stream
+        if stream is None:
             return None
-        fork = self._forks.get(query.stream.stream_id)
-        streams = {query.stream.stream_id, *(fork.until if fork else ())}
         return {
             self._numbers[piece.key]
             for piece in self.counted()
-            if piece.stream.stream_id in streams and piece.piece.kind in query.kinds
+            if piece.piece.kind in query.kinds and self._has(stream, piece, include_erased=True)
         }
 
-    def _line(
-        self, session_id: UUID, origin_id: UUID, query: SearchQuery, scores: Mapping[PieceKey, float]
-    ) -> list[tuple[int, float]]:
-        """Return (version, score) of the entries that a stream added and the session has, in order."""
+    def _line(self, session_id: UUID, query: SearchQuery, scores: Mapping[PieceKey, float]) -> list[tuple[int, float]]:
+        """Return (version, score) of the entries that the session has, in order."""
         streams = (*(piece.stream for piece in self._pieces.values()), *(fork.stream for fork in self._forks.values()))
         session = next(stream for stream in streams if stream.stream_id == session_id)
         return sorted(
             (piece.piece.version, scores.get(piece.key, 0.0))
             for piece in self._pieces.values()
-            if piece.stream.stream_id == origin_id
-            and (piece.piece.kind, piece.piece.number) == ("entry", 0)
+            if (piece.piece.kind, piece.piece.number) == ("entry", 0)
             and self._has(session, piece, include_erased=query.include_erased)
         )
 

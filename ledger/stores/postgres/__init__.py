@@ -13,7 +13,8 @@ from ledger.ports.session_index import SessionIndexStore
 from ledger.ports.snapshots import SnapshotStore
 from ledger.ports.stored_projections import ProjectionStore
 from ledger.ports.tokens import TokenStore
-from ledger.stores.postgres.connections import Connector, Login, Pool, PoolUse, Target
+from ledger.stores.postgres.connections import Pool, PoolUse
+from ledger.stores.postgres.connector import Connector, Login, Target
 from ledger.stores.postgres.derived_rows import PostgresDerivedRows
 from ledger.stores.postgres.event_store import PostgresEventStore
 from ledger.stores.postgres.faults import READ_ONLY, translated

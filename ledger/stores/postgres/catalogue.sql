@@ -27,6 +27,12 @@ FROM relations c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND 
 LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 WHERE c.relkind IN ('r', 'p')
 UNION ALL
+-- the rows of a table that inherits one of these are read with its own, and none of its triggers guards them
+SELECT 'inheritance of ' || i.inhparent::regclass || ' by ' || i.inhrelid::regclass,
+    coalesce(parent.relname, child.relname)::text, i.inhseqno::text
+FROM pg_inherits i LEFT JOIN relations parent ON parent.oid = i.inhparent LEFT JOIN relations child ON child.oid = i.inhrelid
+WHERE parent.oid IS NOT NULL OR child.oid IS NOT NULL
+UNION ALL
 SELECT 'constraint ' || coalesce(c.relname, t.typname) || '.' || k.conname, coalesce(c.relname::text, ''), concat_ws(
     ' ', pg_get_constraintdef(k.oid), CASE WHEN NOT k.convalidated THEN 'not valid' END)
 FROM pg_constraint k JOIN schema s ON k.connamespace = s.oid

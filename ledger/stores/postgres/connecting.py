@@ -33,6 +33,13 @@ _REFUSALS: Final = {
     "permission denied for database": "the login may not connect to this database; GRANT CONNECT on it",
 }
 
+_FULL: Final = "too many (connections|clients)|connection slots are reserved|no more connections|[Mm]ax ?[Cc]lients"
+FULL: Final = (
+    "the server gives no more connections: too many are open. Close other programs, let each have fewer "
+    "(MEMORY_LEDGER_DATABASE_CONNECTIONS), or raise the limit (ALTER ROLE … CONNECTION LIMIT, max_connections, or the "
+    "pooler's); then try again"
+)
+
 
 def refusal(fault: BaseException | None) -> str | None:
     """Return what the server refuses and what to do, without its words; None if it may answer later."""
@@ -40,6 +47,12 @@ def refusal(fault: BaseException | None) -> str | None:
         if re.search(pattern, str(fault), re.MULTILINE):
             return meaning
     return None
+
+
+def is_full(fault: BaseException | None) -> bool:
+    """Return whether the server, or a pooler in front of it, gives no more connections for now."""
+    state = getattr(fault, "sqlstate", None)
+    return state == "53300" or (state is None and re.search(_FULL, str(fault)) is not None)
 
 
 def reason(fault: BaseException | None) -> str:

@@ -1,39 +1,25 @@
-"""Connections to PostgreSQL: SQLAlchemy's pool, and the checks of each new connection."""
+"""Connections to PostgreSQL that are open: SQLAlchemy's pool, and those that stay checked out."""
 
 import asyncio
+import select
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
-from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
-from urllib.parse import urlsplit
+from contextlib import asynccontextmanager
+from typing import Any, Final, Generic, Literal, TypeVar
 from uuid import UUID
 
 import msgspec
-import psycopg
-from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
-from sqlalchemy import exc, text
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool
 
-from ledger.errors import UnsafeDatabase, UnsafeRole
+from ledger.stores.postgres.connection_limit import ConnectionLimit
+from ledger.stores.postgres.connector import HAS_TRANSACTION_TIMEOUT, Connector, Driver
+from ledger.stores.postgres.deadlines import LONGER
+from ledger.stores.postgres.deadlines import AsyncConnection as LimitedConnection
 from ledger.stores.postgres.faults import translated
 
 T = TypeVar("T")
-Driver: TypeAlias = psycopg.AsyncConnection[Any]
-
-APPLICATION_ROLE: Final = "ledger_app"
-OLDEST_SERVER: Final = 150_000
-CONNECT_TIMEOUT_S: Final = 10
-#: When a host that vanished is noticed: it closes no connection, and systems wait a quarter of an hour for its answer.
-#: The URL may set other limits.
-_NOTICE_A_LOSS: Final = {
-    "connect_timeout": CONNECT_TIMEOUT_S,
-    "tcp_user_timeout": 10_000,
-    "keepalives_idle": 10,
-    "keepalives_interval": 3,
-    "keepalives_count": 3,
-}
-POOL_SIZE: Final = 8
 
 #: If this process is suspended within a transaction, the server ends it, so that its locks do not block others for
 #: ever. A limit of the server takes precedence. It is set for the transaction only, because behind a transaction
@@ -46,132 +32,14 @@ SELECT set_config(
 )
 """
 _SET_NAMESPACE: Final = text(LIMIT_IDLE + ", set_config('ledger.namespace', :namespace, true)")
-#: The setting exists since PostgreSQL 17.
-_HAS_TRANSACTION_TIMEOUT: Final = "current_setting('server_version_num')::integer >= 170000"
 _TAKE_TIME: Final = text(f"""
 SELECT
     set_config('statement_timeout', '0', true),
-    CASE WHEN {_HAS_TRANSACTION_TIMEOUT} THEN set_config('transaction_timeout', '0', true) END
+    CASE WHEN {HAS_TRANSACTION_TIMEOUT} THEN set_config('transaction_timeout', '0', true) END
 """)
-
-#: A service returns an error rather than let its callers hang. Limits of the server take precedence (trust S-8).
-_LIMIT_STATEMENTS: Final = f"""
-SELECT
-    set_config('statement_timeout', coalesce(nullif(current_setting('statement_timeout'), '0'), '5s'), false),
-    set_config('lock_timeout', coalesce(nullif(current_setting('lock_timeout'), '0'), '2s'), false),
-    CASE WHEN {_HAS_TRANSACTION_TIMEOUT} THEN
-        set_config('transaction_timeout', coalesce(nullif(current_setting('transaction_timeout'), '0'), '60s'), false)
-    END
-"""
 
 #: A query whose only sensible plan is an index scan is planned when it is prepared, not at each of its first five uses.
 _PLAN_ONCE: Final = "SET plan_cache_mode = force_generic_plan"
-
-#: The login, which of its roles could rewrite history, and the settings that affect durability (trust P-2, D-10).
-_WHO: Final = """
-SELECT
-    current_user,
-    current_setting('server_version_num')::integer,
-    ARRAY(
-        SELECT name::text FROM pg_settings
-        WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'
-    ),
-    (
-        SELECT min(r.rolname::text) FROM pg_roles r
-        WHERE r.rolname IN (current_user, CASE WHEN %(embedded)s THEN current_user ELSE session_user END) AND (
-            r.rolsuper OR r.rolbypassrls
-            OR EXISTS (
-                SELECT FROM pg_namespace n
-                WHERE n.nspname = 'ledger' AND pg_has_role(r.rolname, n.nspowner, 'MEMBER')
-            )
-        )
-    ),
-    EXISTS (SELECT FROM pg_roles WHERE rolname = 'ledger_app'),
-    pg_backend_pid()
-"""
-
-
-class Target(msgspec.Struct, frozen=True):
-    """A database to connect to; the login of an embedded one is a superuser that takes the application's role.
-
-    With *served* connections do not wait long for a statement or a lock.
-    """
-
-    url: str
-    embedded: bool = False
-    allow_unsafe: bool = False
-    served: bool = False
-
-    def __repr__(self) -> str:
-        return f"Target({urlsplit(self.url).hostname!r}, embedded={self.embedded})"  # the URL may hold a password
-
-
-class Login(msgspec.Struct, frozen=True):
-    """What a server reports about itself and about the login."""
-
-    role: str
-    server_version: int
-    unsafe_settings: tuple[str, ...]
-    could_rewrite: str | None
-    application_role: bool
-
-
-class Connector:
-    """Opens connections to one target and checks each before it is used."""
-
-    def __init__(self, target: Target) -> None:
-        self.target = target
-        self._login: Login | None = None
-
-    @property
-    def login(self) -> Login:
-        """The login, as the newest connection found it."""
-        assert self._login is not None, "no connection was opened yet"
-        return self._login
-
-    async def connect(self) -> Driver:
-        """Return a new connection in autocommit mode; behind a pooler it prepares no statements.
-
-        Raises:
-            UnsafeDatabase: a setting makes commits unsafe, or the server is too old.
-            UnsafeRole: the login is a superuser or an owner, or bypasses row security.
-            psycopg.Error: the server cannot be reached.
-        """
-        given = conninfo_to_dict(self.target.url)
-        # set as an option, the role survives ROLLBACK and RESET ROLE (trust D-9)
-        options: dict[str, Any] = {"options": f"-c role={APPLICATION_ROLE}"} if self.target.embedded else {}
-        options |= {name: limit for name, limit in _NOTICE_A_LOSS.items() if name not in given}
-        connection = await psycopg.AsyncConnection.connect(
-            self.target.url, autocommit=True, application_name="memory-ledger", **options
-        )
-        try:
-            cursor = await connection.execute(_WHO, {"embedded": self.target.embedded})
-            row = await cursor.fetchone()
-            assert row is not None
-            self._login = Login(row[0], row[1], tuple(row[2]), row[3], row[4])
-            self._check(self._login)
-            if row[5] != connection.info.backend_pid:
-                # there is a pooler in between: the next statement may reach a backend where it was not prepared, or
-                # where its name means another statement (trust D-8, S-8)
-                connection.prepare_threshold = None
-            elif self.target.served:
-                await connection.execute(_LIMIT_STATEMENTS)
-        except BaseException:
-            await connection.close()
-            raise
-        return connection
-
-    def _check(self, login: Login) -> None:
-        if login.server_version < OLDEST_SERVER:
-            raise UnsafeDatabase(f"PostgreSQL must be 15 or newer; this server is {login.server_version // 10_000}")
-        if login.unsafe_settings and not self.target.allow_unsafe:
-            names = ", ".join(login.unsafe_settings)
-            raise UnsafeDatabase(f"{names} is off, so an acknowledged append could be lost; turn it on")
-        if login.could_rewrite and login.application_role:
-            raise UnsafeRole(
-                f"role {login.could_rewrite!r} could rewrite history; log in as a member of {APPLICATION_ROLE}, "
-                f"e.g. CREATE ROLE my_app LOGIN PASSWORD '…' IN ROLE {APPLICATION_ROLE}"
-            )
 
 
 class DriverConnections(Generic[T]):
@@ -180,8 +48,20 @@ class DriverConnections(Generic[T]):
     The *settings* are made once on each; they last as long as it, so it must not serve anything else.
     """
 
-    def __init__(self, engine: AsyncEngine, *, size: int, wrap: Callable[[Driver], T], settings: str = "") -> None:
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        limit: ConnectionLimit,
+        *,
+        size: int,
+        wrap: Callable[[Driver], T],
+        wait_s: float,
+        settings: str = "",
+    ) -> None:
         self._engine = engine
+        self._limit = limit
+        limit.holders.append(self._close_idle)
+        self._wait_s = wait_s
         self._settings = settings
         self._wrap = wrap
         self._idle: list[tuple[AsyncConnection, Driver, T]] = []
@@ -193,18 +73,26 @@ class DriverConnections(Generic[T]):
         """Yield a connection; discard it afterwards if it broke or is still in a transaction.
 
         If it broke, the idle ones have probably broken too: they are discarded with it.
+
+        Raises:
+            TimeoutError: all were in use for too long.
         """
-        async with self._free:
-            pooled, driver, wrapped = self._idle.pop() if self._idle else await self._checkout()
+        async with asyncio.timeout(self._wait_s):
+            await self._free.acquire()
+        try:
+            pooled, driver, wrapped = await self._idle_one() or await self._checkout()
             try:
                 yield wrapped
             finally:
-                if not driver.closed and driver.info.transaction_status == TransactionStatus.IDLE:
+                reusable = not driver.closed and driver.info.transaction_status == TransactionStatus.IDLE
+                if reusable and not self._limit.is_awaited:
                     self._idle.append((pooled, driver, wrapped))
                 else:
                     stale, self._idle = (self._idle, []) if driver.closed else ([], self._idle)
                     for each in (pooled, *(idle for idle, _, _ in stale)):
-                        await self._discard(each)
+                        await self._limit.close(each, to_server=True)
+        finally:
+            self._free.release()
 
     @property
     def idle(self) -> int:
@@ -216,27 +104,45 @@ class DriverConnections(Generic[T]):
         for _ in range(self._size):
             await self._free.acquire()
         while self._idle:
-            await self._idle.pop()[0].close()
+            await self._limit.close(self._idle.pop()[0])
         for _ in range(self._size):
             self._free.release()
 
+    async def _idle_one(self) -> tuple[AsyncConnection, Driver, T] | None:
+        """Return an idle connection; discard those that the server closed meanwhile."""
+        while self._idle:
+            found = self._idle.pop()
+            if not _was_told(found[1].pgconn.socket):
+                return found
+            await self._limit.close(found[0], to_server=True)
+        return None
+
+    async def _close_idle(self) -> bool:
+        if not self._idle:
+            return False
+        await self._limit.close(self._idle.pop(0)[0], to_server=True)
+        return True
+
     async def _checkout(self) -> tuple[AsyncConnection, Driver, T]:
-        pooled = await self._engine.connect()
+        pooled = await self._limit.connect(self._engine)
         driver = (await pooled.get_raw_connection()).driver_connection
-        assert isinstance(driver, psycopg.AsyncConnection)
+        assert isinstance(driver, LimitedConnection)
         if self._settings and driver.prepare_threshold is not None:  # behind a pooler no setting would last
             try:
                 await driver.execute(self._settings)
             except BaseException:
-                await self._discard(pooled)
+                await self._limit.close(pooled, to_server=True)
                 raise
         return pooled, driver, self._wrap(driver)
 
-    async def _discard(self, pooled: AsyncConnection) -> None:
-        with suppress(exc.SQLAlchemyError, psycopg.Error):
-            await pooled.invalidate()
-        with suppress(exc.SQLAlchemyError, psycopg.Error):
-            await pooled.close()
+
+def _was_told(socket: int) -> bool:
+    """Return whether something arrived on a connection that asked nothing: its end, or why it ends."""
+    if not hasattr(select, "poll"):  # on Windows; the next statement tells
+        return False
+    waiting = select.poll()
+    waiting.register(socket, select.POLLIN)
+    return bool(waiting.poll(0))
 
 
 class PoolUse(msgspec.Struct, frozen=True):
@@ -252,13 +158,16 @@ class Pool:
 
     def __init__(self, connector: Connector) -> None:
         self.connector = connector
+        self._wait_s = connector.target.timeout_s / 2
+        most = connector.target.connections
+        self._limit = ConnectionLimit(most, wait_s=self._wait_s)
         self.engine = create_async_engine(
             "postgresql+psycopg://",
             async_creator=connector.connect,
             isolation_level="AUTOCOMMIT",
-            pool_size=POOL_SIZE,
+            pool_size=most,
             max_overflow=0,
-            pool_timeout=CONNECT_TIMEOUT_S,
+            pool_timeout=self._wait_s,
             pool_pre_ping=True,  # a restart of the server breaks every connection
         )
         self._checked_out: list[DriverConnections[Any]] = []
@@ -268,7 +177,9 @@ class Pool:
 
     def driver_connections(self, *, size: int, wrap: Callable[[Driver], T], settings: str = "") -> DriverConnections[T]:
         """Return up to *size* of the connections, for the driver."""
-        connections = DriverConnections(self.engine, size=size, wrap=wrap, settings=settings)
+        connections = DriverConnections(
+            self.engine, self._limit, size=size, wrap=wrap, wait_s=self._wait_s, settings=settings
+        )
         self._checked_out.append(connections)
         return connections
 
@@ -281,14 +192,30 @@ class Pool:
     ) -> AsyncIterator[AsyncConnection]:
         """Yield a connection in a transaction whose namespaces are set (trust D-7, D-8).
 
-        With *takes_time* its statements have no time limit.
+        With *takes_time* its statements have no limit at the server, and a much longer one here.
         """
         with translated():
-            async with self.engine.execution_options(isolation_level=isolation).begin() as connection:
+            async with self._connection(isolation) as connection, connection.begin():
                 await connection.execute(_SET_NAMESPACE, {"namespace": ",".join(map(str, namespace_ids))})
-                if takes_time:
-                    await connection.execute(_TAKE_TIME)
-                yield connection
+                if not takes_time:
+                    yield connection
+                    return
+                driver = (await connection.get_raw_connection()).driver_connection
+                assert isinstance(driver, LimitedConnection)
+                await connection.execute(_TAKE_TIME)
+                driver.answer_s *= LONGER
+                try:
+                    yield connection
+                finally:
+                    driver.answer_s /= LONGER
+
+    @asynccontextmanager
+    async def _connection(self, isolation: str) -> AsyncIterator[AsyncConnection]:
+        connection = await self._limit.connect(self.engine.execution_options(isolation_level=isolation))
+        try:
+            yield connection
+        finally:
+            await self._limit.close(connection)
 
     @property
     def use(self) -> PoolUse:

@@ -9,7 +9,7 @@ from psycopg.types.numeric import Int8BinaryLoader
 from ledger.events import StoredEvent
 from ledger.ports.event_store import StreamHead
 from ledger.stores.postgres.arrays import POSTGRES_EPOCH_US
-from ledger.stores.postgres.connections import Driver
+from ledger.stores.postgres.connector import Driver
 
 
 def stream_head(row: tuple[Any, ...]) -> StreamHead:

@@ -13,7 +13,9 @@ from ledger.ports import Appended, AppendRequest
 from ledger.stores.group_commit import GroupCommit
 from ledger.stores.postgres import faults
 from ledger.stores.postgres.append_call import AppendConnection
-from ledger.stores.postgres.connections import LIMIT_IDLE, Driver, Pool
+from ledger.stores.postgres.connections import LIMIT_IDLE, Pool
+from ledger.stores.postgres.connector import Driver
+from ledger.stores.postgres.deadlines import AnswerLate
 from ledger.stores.postgres.event_reader import EventReader
 from ledger.stores.postgres.faults import translated
 
@@ -28,7 +30,8 @@ class PostgresEventStore(EventReader):
 
     An append survives a restart of the server: it is sent again, and recognised if the first attempt was committed.
     When the server has been away for *patience_s*, each append is tried only once, so that callers that wait for
-    one another, in a session or for a commit, do not each wait that long.
+    one another, in a session or for a commit, do not each wait that long. What was sent to a server that does not
+    answer is not sent again: it may be carried out later, after the second attempt.
     """
 
     def __init__(self, pool: Pool, *, group_commit: bool, patience_s: float) -> None:
@@ -49,7 +52,12 @@ class PostgresEventStore(EventReader):
     async def append(self, request: AppendRequest) -> Appended:
         if not any(write.events for write in request.writes):
             return Appended(())
-        outcome = await self._group.append(request)
+        timeout_s = self._pool.connector.target.timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):  # the time in the queue is in it, too
+                outcome = await self._group.append(request)
+        except TimeoutError as late:
+            raise faults.ledger_error(AnswerLate(f"the database did not answer within {timeout_s:g} s")) from late
         if isinstance(outcome, LedgerError):
             raise outcome
         return outcome
@@ -99,7 +107,7 @@ class PostgresEventStore(EventReader):
                 return answers
             except (psycopg.Error, sa.exc.DBAPIError, sa.exc.TimeoutError, OSError) as fault:
                 cause = fault.orig if isinstance(fault, sa.exc.DBAPIError) else fault
-                if not isinstance(cause, psycopg.Error):
+                if not isinstance(cause, psycopg.Error) or isinstance(cause, AnswerLate):
                     return [faults.ledger_error(cause)] * len(requests)
                 if await self._may_repeat(cause, requests[0], contention):
                     contention += faults.is_contention(cause)

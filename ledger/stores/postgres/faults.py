@@ -19,7 +19,8 @@ from ledger.errors import (
     StorageFull,
     UnsafeDatabase,
 )
-from ledger.stores.postgres.connecting import reason, refusal
+from ledger.stores.postgres.connecting import FULL, is_full, reason, refusal
+from ledger.stores.postgres.deadlines import AnswerLate
 
 #: A statement of ours that the server does not know how to run, as a distributed PostgreSQL may not: sent again, it
 #: would be refused again.
@@ -32,6 +33,8 @@ READ_ONLY: Final = (
     "the database is read-only: a standby, a primary that was demoted, or `default_transaction_read_only`; nothing was "
     "written; use the URL of the server that takes writes"
 )
+_BUSY: Final = "all connections to the database are busy; try again"
+_WHAT_IS_STORED: Final = "try again, a write with the idempotency key that it had, or read what is stored"
 
 
 @contextmanager
@@ -44,11 +47,25 @@ def translated() -> Iterator[None]:
     except psycopg.Error as fault:
         raise ledger_error(fault) from fault
     except (exc.TimeoutError, OSError) as fault:
-        raise DatabaseUnavailable("all connections to the database are busy; try again") from fault
+        raise ledger_error(fault) from fault
 
 
 def ledger_error(fault: BaseException | None) -> LedgerError:
     """Return our error for *fault*."""
+    return _in_vain(fault) or _by_state(fault)
+
+
+def _in_vain(fault: BaseException | None) -> LedgerError | None:
+    if isinstance(fault, AnswerLate):
+        return DatabaseUnavailable(f"{fault}; a write may have been stored all the same; {_WHAT_IS_STORED}")
+    if isinstance(fault, exc.TimeoutError | TimeoutError):
+        return DatabaseUnavailable(_BUSY)
+    if is_full(fault):
+        return DatabaseUnavailable(FULL)
+    return None
+
+
+def _by_state(fault: BaseException | None) -> LedgerError:
     state = getattr(fault, "sqlstate", None) or ""
     if _is_stale_plan(fault):
         return DatabaseUnavailable("the database was upgraded while this process ran; restart the process")
@@ -91,7 +108,12 @@ def _is_stale_plan(fault: BaseException | None) -> bool:
 
 
 def outcome_unknown(fault: psycopg.Error) -> bool:
-    """Return whether the connection broke after something was sent, which may have been committed."""
+    """Return whether the connection broke after something was sent, which may have been committed.
+
+    Not if the answer was late: the server may carry it out after whatever is sent again.
+    """
+    if isinstance(fault, AnswerLate):
+        return False
     return isinstance(fault, psycopg.OperationalError) and (fault.sqlstate or "08").startswith(("08", "57P"))
 
 

@@ -2,11 +2,11 @@
 
 from typing import Final, LiteralString
 
-import psycopg
 from psycopg import sql
 
 from ledger.errors import InvalidInput, MigrationNeeded
-from ledger.stores.postgres.connections import APPLICATION_ROLE, CONNECT_TIMEOUT_S
+from ledger.stores.postgres.connector import APPLICATION_ROLE
+from ledger.stores.postgres.deadlines import DEFAULT_TIMEOUT_S, connect
 from ledger.stores.postgres.faults import translated
 
 SHORTEST_PASSWORD: Final = 16
@@ -27,7 +27,7 @@ _CREATE: Final[LiteralString] = "CREATE ROLE {login} LOGIN PASSWORD {verifier} I
 _CHANGE: Final[LiteralString] = "ALTER ROLE {login} PASSWORD {verifier}"
 
 
-def create_login(url: str, login: str, password: str) -> bool:
+def create_login(url: str, login: str, password: str, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> bool:
     """Create *login* as a member of the application role, or change its password; return whether it is new.
 
     Only the SCRAM verifier is sent, so the password does not appear in the server's log.
@@ -45,7 +45,7 @@ def create_login(url: str, login: str, password: str) -> bool:
             field="MEMORY_LEDGER_LOGIN_PASSWORD",
             limit=SHORTEST_PASSWORD,
         )
-    with translated(), psycopg.connect(url, connect_timeout=CONNECT_TIMEOUT_S) as connection:
+    with translated(), connect(url, timeout_s=timeout_s) as connection:
         wanted = {"role": APPLICATION_ROLE, "login": login}
         row = connection.execute(_WHAT_IS_THERE, wanted).fetchone()
         assert row is not None

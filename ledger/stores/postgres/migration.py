@@ -9,6 +9,7 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 
 from ledger.errors import InvalidInput, MigrationNeeded
+from ledger.stores.postgres.deadlines import DEFAULT_TIMEOUT_S, connect
 from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.revisions import migrations_dir, newest_revision, refuse_newer
 
@@ -16,7 +17,7 @@ ADVISORY_LOCK: Final = 0x4D4C4544  # "MLED": one migration of a database at a ti
 _ONE_IN_THIS_PROCESS: Final = threading.Lock()  # … and one in this process: Alembic's context is global
 
 
-def upgrade(url: str, *, existing: bool = False) -> tuple[str | None, str]:
+def upgrade(url: str, *, existing: bool = False, timeout_s: float = DEFAULT_TIMEOUT_S) -> tuple[str | None, str]:
     """Bring the database at *url* to the newest revision, in one transaction; return the old and the new one.
 
     The login must be the owner, a superuser, or a role that may create roles. With *existing* no ledger is begun.
@@ -27,7 +28,7 @@ def upgrade(url: str, *, existing: bool = False) -> tuple[str | None, str]:
         MigrationNeeded: the database is at the revision of a newer release; or it has no ledger, with *existing*.
         NotAllowed: the login may not act as the owner.
     """
-    engine = sa.create_engine(sqlalchemy_url(url), poolclass=sa.NullPool)
+    engine = owner_engine(url, timeout_s=timeout_s, takes_time=True)
     config = Config()
     config.set_main_option("script_location", str(migrations_dir()))
     try:
@@ -46,6 +47,20 @@ def upgrade(url: str, *, existing: bool = False) -> tuple[str | None, str]:
     finally:
         engine.dispose()
     return before, newest_revision()
+
+
+def owner_engine(url: str, *, timeout_s: float, takes_time: bool = False) -> sa.Engine:
+    """Return an engine without a pool, whose answers come in time; see `deadlines.connect`.
+
+    Raises:
+        InvalidInput: *url* is not a PostgreSQL URL.
+    """
+    driver_url = sqlalchemy_url(url).replace("+psycopg", "", 1)
+    return sa.create_engine(
+        "postgresql+psycopg://",
+        creator=lambda: connect(driver_url, timeout_s=timeout_s, takes_time=takes_time),
+        poolclass=sa.NullPool,
+    )
 
 
 def sqlalchemy_url(url: str) -> str:

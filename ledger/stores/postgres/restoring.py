@@ -14,6 +14,7 @@ import psycopg
 from ledger.errors import NamespaceExists
 from ledger.events import StoredEvent, to_datetime
 from ledger.ids import Stream, namespace_id
+from ledger.stores.postgres.deadlines import DEFAULT_TIMEOUT_S, connect
 from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.revisions import migrations_dir
 
@@ -73,7 +74,14 @@ class Restoration:
 
 
 @contextmanager
-def restoration(url: str, *, namespace: str, ledger_id: UUID, streams: Mapping[UUID, Stream]) -> Iterator[Restoration]:
+def restoration(
+    url: str,
+    *,
+    namespace: str,
+    ledger_id: UUID,
+    streams: Mapping[UUID, Stream],
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+) -> Iterator[Restoration]:
     """Restore *namespace* into the database at *url* in one transaction.
 
     Raises:
@@ -81,7 +89,7 @@ def restoration(url: str, *, namespace: str, ledger_id: UUID, streams: Mapping[U
         NotAllowed: the login may not act as the owner.
     """
     own_id = namespace_id(namespace)
-    with translated(), psycopg.connect(url) as connection:
+    with translated(), connect(url, timeout_s=timeout_s, takes_time=True) as connection:
         connection.execute(BECOME_OWNER)
         connection.execute("SELECT set_config('ledger.namespace', %s, true)", (str(own_id),))
         created = connection.execute(

@@ -13,8 +13,9 @@ from ledger.events import AccessEvent, TokenRevoked, to_datetime
 from ledger.ports import Clock
 from ledger.ports.tokens import ACCESS, FoundToken, ListedToken
 from ledger.stores.postgres import tables
+from ledger.stores.postgres.deadlines import DEFAULT_TIMEOUT_S
 from ledger.stores.postgres.faults import translated
-from ledger.stores.postgres.migration import run_sql_on, sqlalchemy_url
+from ledger.stores.postgres.migration import owner_engine, run_sql_on
 
 _TOKENS = tables.api_tokens
 _APPEND: Final = sa.text("""
@@ -100,7 +101,7 @@ class TokenAdmin:
 
 
 @contextmanager
-def token_admin(url: str, clock: Clock | None = None) -> Iterator[TokenAdmin]:
+def token_admin(url: str, clock: Clock | None = None, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Iterator[TokenAdmin]:
     """Yield a `TokenAdmin` of the database at *url*, in one transaction.
 
     Raises:
@@ -108,7 +109,7 @@ def token_admin(url: str, clock: Clock | None = None) -> Iterator[TokenAdmin]:
         NotAllowed: the login may not act as the owner; the login that migrates may.
         MigrationNeeded: there is no schema yet.
     """
-    engine = sa.create_engine(sqlalchemy_url(url), poolclass=sa.NullPool)
+    engine = owner_engine(url, timeout_s=timeout_s)
     try:
         with translated(), engine.begin() as connection:
             run_sql_on(connection, "become_owner")

@@ -10,11 +10,11 @@ from typing import Any, Final, LiteralString
 from uuid import UUID
 
 import msgspec
-import psycopg
 from psycopg import sql
 
 from ledger.errors import MigrationNeeded, Unavailable
-from ledger.stores.postgres.connections import CONNECT_TIMEOUT_S, Pool
+from ledger.stores.postgres.connections import Pool
+from ledger.stores.postgres.deadlines import DEFAULT_TIMEOUT_S, connect
 from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.restoring import BECOME_OWNER
 
@@ -84,7 +84,7 @@ class IndexedVectors(msgspec.Struct, frozen=True):
     dropped: int
 
 
-def index_vectors(url: str, *, least: int = LEAST_VECTORS) -> IndexedVectors:
+def index_vectors(url: str, *, least: int = LEAST_VECTORS, timeout_s: float = DEFAULT_TIMEOUT_S) -> IndexedVectors:
     """Index the vectors of each namespace and model that has at least *least*; drop the indexes of all others.
 
     Texts can be embedded and searched meanwhile. An index that an interrupted run left behind is made again.
@@ -95,7 +95,7 @@ def index_vectors(url: str, *, least: int = LEAST_VECTORS) -> IndexedVectors:
         NotAllowed: the login at *url* may not act as the owner.
         Unavailable: the database has no pgvector.
     """
-    with translated(), psycopg.connect(url, connect_timeout=CONNECT_TIMEOUT_S, autocommit=True) as connection:
+    with translated(), connect(url, timeout_s=timeout_s, takes_time=True, autocommit=True) as connection:
         row = connection.execute(_WHAT_IS_THERE, (_TABLE,)).fetchone()
         assert row is not None
         if not row[0]:

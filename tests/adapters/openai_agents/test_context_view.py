@@ -39,6 +39,12 @@ def turn(number: int, calls: int, *, thinks: bool = True) -> list[Any]:
     return [{"role": "user", "content": f"question {number}"}, *thoughts, *asked, *found, *last, said]
 
 
+def whole(items: list[Any], limit: int) -> bool:
+    """Tell whether *items* are the newest, and more than *limit* only by the rest of an answer and its results."""
+    count = len(items) - limit
+    return count <= 0 or all(item.get("role") != "user" for item in items[: count + 1])
+
+
 def faults_of(items: list[Any], given: list[Any]) -> list[str]:
     """Return what a provider would refuse of *items*, which were *given* with others between."""
     faults, asked = [], set()
@@ -84,8 +90,12 @@ async def random_context(seed: int, ledger: MemoryLedger) -> list[str]:
                 new = turn(at, dice.randint(0, 3), thinks=dice.random() < 0.7)
                 await session.add_items(new)
                 given += new
+                for _ in range(dice.choice([0, 0, 1, 2, 5])):  # results, then calls: what is left waits
+                    await session.pop_item()
                 for limit in (None, dice.randint(1, 12)):
-                    faults += faults_of(await session.get_items(limit), given)
+                    items = await session.get_items(limit)
+                    faults += faults_of(items, given)
+                    assert limit is None or whole(items, limit)
     return faults
 
 
@@ -98,7 +108,7 @@ async def test_a_context_of_whatever_the_window_has_would_be_refused(
 ) -> None:
     """The control of the test above."""
     monkeypatch.setattr(openai_context, "_whole", lambda items: items)
-    monkeypatch.setattr(openai_context, "_adjacent", lambda items: (item for item, _ in items))
+    monkeypatch.setattr(openai_context, "_adjacent", lambda items: (shown.item for shown in items))
     assert await random_context(seed, ledger_over(InMemoryStore())) != []
 
 

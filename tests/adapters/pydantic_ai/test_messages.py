@@ -31,6 +31,8 @@ from ledger.adapters.pydantic_ai_messages import drafts_of, dumped
 from ledger.errors import InvalidInput
 from ledger.limits import CONTENT_BYTES
 from ledger.ports import Store
+from ledger.session.commands import Command, RemoveEntry
+from ledger.session.state import SessionState
 from tests.support.ledgers import ledger_over
 
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -164,7 +166,12 @@ async def test_runs_beside_each_other_are_shown_one_after_the_other__AD_6(store:
 async def test_a_message_without_its_first_part_is_still_a_message(store: Store, namespace: str) -> None:
     opened = ledger_over(store, namespace=namespace)
     await opened.add_entries("t", drafts(HARD[1:2]))
-    await opened.remove_entry("t", "r1.0.0")
+    handle = opened._handle
+
+    async def alone(_: SessionState) -> list[Command]:  # as a client does that puts a list without it
+        return [RemoveEntry("w", "r1.0.0")]
+
+    await handle.write(handle.stream("t", None), alone)
     (found,) = await LedgerHistory(ledger=opened).conversation("t").messages()
     assert isinstance(found, ModelResponse)
     assert [part.part_kind for part in found.parts][:2] == ["text", "tool-call"]

@@ -123,7 +123,7 @@ def test_equal_inputs_give_equal_windows() -> None:
 
 
 def test_a_gap_before_a_recalled_entry_is_a_line() -> None:
-    """R-REC-4: in text and in chat messages; none where nothing is left out."""
+    """R-REC-4: in text, and in chat a message of its own; none where nothing is left out."""
     session = Driven(recall(max_tokens=50, recent_share=0.4)).add("[u a] [u a] [u c1 r1 a] [u a] [u a]")
     window = window_of(session.state, hits_on(session, 4, 6))
     assert marked(session, window) == [4, 6, 7]
@@ -133,8 +133,10 @@ def test_a_gap_before_a_recalled_entry_is_a_line() -> None:
     assert sorted(session.added.index(version) + 1 for version in window.gaps) == [4, 6, 11]
     assert lines[1] == "[…]"
     messages = chat_messages(window)
-    assert str(messages[0]["content"]).startswith("[…]\n")
-    assert next(message for message in messages if message.get("tool_calls"))["content"] == "[…]"
+    gap = {"role": "user", "content": "[…]"}
+    asked = next(place for place, message in enumerate(messages) if message.get("tool_calls"))
+    assert messages[0] == messages[asked - 1] == gap
+    assert messages[asked]["content"] is None, "the assistant did not say that"
     plain = window_of(session.state)
     assert "[…]" not in context_text(plain)
     from_the_start = window_of(session.state, hits_on(session, 1))

@@ -88,7 +88,7 @@ def test_an_expired_session_is_restored_exactly__C19_B6(
             messages=[
                 a_message("same"),
                 a_message("same"),
-                a_message("other", role="narrator"),
+                a_message("other", role="tool"),
                 a_message("same", role="assistant"),
             ],
             memories=[{"id": "f1", "text": "likes tea", "topics": ["tea"]}],

@@ -1,8 +1,8 @@
 """Check that the events of a session lie in one of its lives: a history that no writer writes was not written by one.
 
 It is a part of what `decide` refuses, chosen to need a few bytes for each session and hardly any decoding: what changes
-a session before it is opened, or after its end; a second opening in a life that cannot have expired; an edit or a
-removal of an entry from before the last clear.
+a session before it is opened, or after its end; a second opening in a life that cannot have expired; an edit, a
+removal or a return of an entry from before the last clear.
 """
 
 from typing import Final
@@ -23,6 +23,7 @@ _OF_A_LIFE: Final = frozenset(
         "data.changed",
         "entries.extracted",
         "entries.indexed",
+        "entries.returned",
         "entry.added",
         "entry.edited",
         "entry.removed",
@@ -32,6 +33,8 @@ _OF_A_LIFE: Final = frozenset(
         "memory.edited",
         "memory.promoted",
         "memory.removed",
+        "rebuild.completed",
+        "rebuild.requested",
         "session.cleared",
         "session.restored",
     }
@@ -47,12 +50,17 @@ class _Life(msgspec.Struct, gc=False):
     is_known: bool = True
 
 
+class _Returned(msgspec.Struct):
+    version: int
+
+
 class _Fields(msgspec.Struct):
     """The fields of payloads that say what becomes of a life."""
 
     ended: bool = False
     forked_from: ForkedFrom | None = None
     entry_version: int | None = None
+    entries: tuple[_Returned, ...] = ()
 
 
 _fields = msgspec.json.Decoder(_Fields)
@@ -88,10 +96,13 @@ class Lives:
                 life.is_open, life.starts_after = not _read(event).ended, event.version
             case "expiry.set":
                 life.may_expire = True
-            case "entry.edited" | "entry.removed":
-                changed = _read(event).entry_version
-                if changed is not None and not life.starts_after < changed < event.version:
-                    return f"it changes entry {changed}, which its session does not show"
+            case "entry.edited" | "entry.removed" | "entries.returned":
+                fields = _read(event)
+                changed = [each.version for each in fields.entries]
+                changed += [] if fields.entry_version is None else [fields.entry_version]
+                unknown = [version for version in changed if not life.starts_after < version < event.version]
+                if unknown:
+                    return f"it changes entry {unknown[0]}, which its session does not show"
             case _:
                 pass
         return None

@@ -7,12 +7,22 @@ import pytest
 
 from ledger.clock import SystemClock
 from ledger.event_encoding import append_request
-from ledger.events import DataChanged, EntryAdded, EntryRemoved, Event, ExpirySet, SessionCleared, SessionOpened
+from ledger.events import (
+    DataChanged,
+    EntriesReturned,
+    EntryAdded,
+    EntryRemoved,
+    Event,
+    ExpirySet,
+    ReturnedEntry,
+    SessionCleared,
+    SessionOpened,
+)
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
+from ledger.session.lives import Lives
 from ledger.stores.in_memory import InMemoryStore
 from ledger.verification import VerifyReport, verify_namespace, verify_session
-from ledger.verification.lives import Lives
 from tests.support.ledgers import ledger_over
 
 NAMESPACE = "lives"
@@ -25,6 +35,13 @@ EXPIRES = ExpirySet(write_id="w", ttl_seconds=1)
 
 def removed(version: int) -> EntryRemoved:
     return EntryRemoved(write_id="w", entry_id="e", entry_version=version, tokens=1)
+
+
+def returned(version: int) -> EntriesReturned:
+    entry = {"entry_id": "e", "kind": "message", "role": "user", "content": "x", "tokens": 1, "tokenizer": "t"}
+    return EntriesReturned(
+        write_id="w", entries=(ReturnedEntry(version=version, write_id="w", recorded_us=0, **entry),)
+    )
 
 
 #: What is stored → the versions that are named, and a word of the finding.
@@ -41,6 +58,8 @@ HISTORIES: dict[str, tuple[list[Event], list[int], str]] = {
     ),
     "a removal from before a clear": ([OPENED, ADDED, SessionCleared(write_id="w"), removed(2)], [4], "entry 2"),
     "a removal of what comes later": ([OPENED, removed(3), ADDED], [2], "entry 3"),
+    "a return from before a clear": ([OPENED, ADDED, SessionCleared(write_id="w"), returned(2)], [4], "entry 2"),
+    "a return of what comes later": ([OPENED, returned(3), ADDED], [2], "entry 3"),
     "a life after another": ([OPENED, ADDED, ENDED, OPENED, ADDED, removed(5)], [], ""),
     "an opening after an expiry": ([OPENED, EXPIRES, ADDED, OPENED, ADDED], [], ""),
     "a lifetime set after the end": ([OPENED, ENDED, EXPIRES], [], ""),

@@ -1,0 +1,114 @@
+"""Connections whose waits end: a server that is frozen, or waits for a standby that is gone, closes no connection.
+
+A wait that is over, or was cancelled, closes the socket. It asks the server for no cancellation: a frozen one answers
+nothing, and one that waits for its standby would count the commit as done on the primary alone (trust P-1).
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Generator
+from typing import Any, Final
+
+import psycopg
+from psycopg import waiting
+from psycopg.conninfo import conninfo_to_dict
+
+#: Half of it is for a connection, half for the answer.
+DEFAULT_TIMEOUT_S: Final = 20.0
+#: How often as long a statement may take whose duration depends on how much is stored.
+LONGER: Final = 20
+_INTERVAL_S: Final = 0.1  # between looks at the clock
+_SHORTEST_CONNECT_S: Final = 2  # libpq's
+_WAITS_FOR_STANDBY: Final = "SELECT wait_event = 'SyncRep' FROM pg_stat_activity WHERE pid = %s"
+
+
+class AnswerLate(psycopg.OperationalError):
+    """The server did not answer in time; it is unknown whether it did what was asked."""
+
+
+class AsyncConnection(psycopg.AsyncConnection[Any]):
+    """A connection that is closed if an answer takes more than *answer_s* seconds."""
+
+    answer_s: float = DEFAULT_TIMEOUT_S / 2
+
+    async def wait(self, gen: Any, interval: float = _INTERVAL_S, timeout: float | None = None) -> Any:  # noqa: ASYNC109 - psycopg's
+        """See `psycopg.AsyncConnection.wait`."""
+        limited = _limited(gen, self.answer_s if timeout is None else timeout)
+        try:
+            return await waiting.wait_async(limited, self.pgconn.socket, interval=interval)
+        except (AnswerLate, asyncio.CancelledError):
+            self.pgconn.finish()
+            raise
+
+
+class Connection(psycopg.Connection[Any]):
+    """A connection that is closed if an answer takes more than *answer_s* seconds, and *works* says so if it is set."""
+
+    answer_s: float = DEFAULT_TIMEOUT_S / 2
+    works: Callable[[], bool] | None = None
+
+    def wait(self, gen: Any, interval: float = _INTERVAL_S, timeout: float | None = None) -> Any:
+        """See `psycopg.Connection.wait`."""
+        limited = _limited(gen, self.answer_s if timeout is None else timeout, self.works)
+        try:
+            return waiting.wait(limited, self.pgconn.socket, interval=interval)
+        except (AnswerLate, KeyboardInterrupt):
+            self.pgconn.finish()
+            raise
+
+
+def connect(url: str, *, timeout_s: float = DEFAULT_TIMEOUT_S, takes_time: bool = False, **options: Any) -> Connection:
+    """Return a connection for a command, with a deadline for each answer.
+
+    With *takes_time* an answer may take as long as the server does something: a new connection asks it, every time
+    that the deadline is over.
+
+    Raises:
+        psycopg.Error: there is no connection in time.
+    """
+    connection = Connection.connect(url, **{"connect_timeout": connect_timeout(url, timeout_s), **options})
+    connection.answer_s = timeout_s / 2
+    if takes_time:
+        pid = connection.info.backend_pid
+        connection.works = lambda: _works(url, pid, timeout_s)
+    return connection
+
+
+def connect_timeout(url: str, timeout_s: float) -> int:
+    """Return how many seconds to wait for each host of *url*, so that all are tried in half of *timeout_s*."""
+    given = conninfo_to_dict(url)
+    hosts = str(given.get("hostaddr") or given.get("host") or "").count(",") + 1
+    mine = max(_SHORTEST_CONNECT_S, int(timeout_s / 2 / hosts))
+    return min(mine, int(given.get("connect_timeout") or mine))
+
+
+def _works(url: str, pid: int, timeout_s: float) -> bool:
+    """Return whether the server still answers, and the process *pid* does not wait for a standby."""
+    try:
+        with connect(url, timeout_s=timeout_s, autocommit=True) as asking:
+            row = asking.execute(_WAITS_FOR_STANDBY, (pid,)).fetchone()
+            return row is not None and not row[0]
+    except psycopg.Error:
+        return False
+
+
+def _limited(
+    running: Generator[Any, Any, Any], limit_s: float, works: Callable[[], bool] | None = None
+) -> Generator[Any, Any, Any]:
+    """Pass on what *running* waits for, until it ends or the time is over.
+
+    Raises:
+        AnswerLate: it is over, and *works* does not say that it is worth to wait on.
+    """
+    end = time.monotonic() + limit_s
+    try:
+        wanted = next(running)
+        while True:
+            ready = yield wanted
+            if time.monotonic() > end and not ready:
+                if works is None or not works():
+                    raise AnswerLate(f"the database did not answer within {limit_s:g} s")
+                end = time.monotonic() + limit_s
+            wanted = running.send(ready)
+    except StopIteration as ended:
+        return ended.value

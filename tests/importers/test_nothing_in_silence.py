@@ -1,0 +1,155 @@
+"""Law of all importers: what is not understood is named with its line, and most of a file is refused. Source: IN-20."""
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ledger.cli.import_files import import_one
+from ledger.errors import ImportRefused
+from ledger.importers.parts import unread
+from ledger.stores.in_memory import InMemoryStore
+from ledger.transfer.importing import Imported
+from tests.importers.test_message_shapes import SHAPES, observation_of, run_of, span_of
+from tests.support.ledgers import ledger_over
+
+#: What spoils a message, as each shape of messages has it, and the kind of note that it gets.
+STRANGE_PARTS = ({"type": "hologram", "beam": 7}, {"hologram": {"beam": 7}})
+
+
+def written(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+async def taken_in(value: Any, path: Path, *, by_line: bool = False) -> Imported:
+    """Import *value* as one document, or each item of it as a line."""
+    written(path, "\n".join(map(json.dumps, value)) if by_line else json.dumps(value))
+    ledger = ledger_over(InMemoryStore())
+    first = await import_one(ledger, str(path), None, None, lambda done, total: None)
+    again = await import_one(ledger, str(path), None, None, lambda done, total: None)
+    assert (again.entries, again.notes) == (0, first.notes)
+    return first
+
+
+def kinds(done: Imported) -> Counter[str]:
+    return Counter(note.kind for note in done.notes)
+
+
+def conversation(random_: random.Random) -> tuple[list[Any], Counter[str], dict[int, str]]:
+    """Return messages one a line, the notes that they must get, and the kind of each line that has one."""
+    messages: list[Any] = []
+    wanted: Counter[str] = Counter()
+    lines: dict[int, str] = {}
+    for number in range(random_.randrange(4, 12)):
+        messages += [
+            {"role": "user", "content": f"question {number}"},
+            {"role": "assistant", "content": f"yes {number}"},
+        ]
+        match random_.randrange(6):
+            case 0:
+                call = {"type": "tool-call", "toolCallId": f"c{number}", "toolName": "look", "input": {}}
+                messages.append({"role": "assistant", "content": [call]})
+                lines[len(messages)] = "call_without_result"
+            case 1:
+                messages.append({"role": "tool", "tool_call_id": f"x{number}", "content": "42"})
+                lines[len(messages)] = "result_without_call"
+            case 2:
+                part = random_.choice(STRANGE_PARTS)
+                text = {"type": "text", "text": "see"}
+                messages.append({"role": "user", "content": random_.choice([[part], [text, part]])})
+                lines[len(messages)] = "not_understood"
+            case 3:
+                messages.append({"role": "user", "body": f"text in a field that is not known {number}"})
+                lines[len(messages)] = "not_understood"
+            case 4:
+                call = {"id": f"c{number}", "function": {"name": "look", "arguments": "{}"}}
+                messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+                messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": "42"})
+            case _:
+                pass
+    wanted.update(lines.values())
+    return messages, wanted, lines
+
+
+async def check_law(seed: int, path: Path) -> None:
+    messages, wanted, lines = conversation(random.Random(seed))
+    done = await taken_in(messages, path, by_line=True)
+    assert kinds(done) == wanted, f"seed {seed}"
+    assert {note.line: note.kind for note in done.notes} == lines, f"seed {seed}"
+
+
+@pytest.mark.parametrize("seed", range(100))
+async def test_each_fault_of_a_conversation_is_named_with_its_line__IN_20(seed: int, tmp_path: Path) -> None:
+    await check_law(seed, tmp_path / "faults.jsonl")
+
+
+@pytest.mark.parametrize("name", ["checked", "OpenCalls"])
+async def test_an_import_that_is_silent_is_caught(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent(unread.OpenCalls):
+        def left(self) -> Any:
+            return iter(())
+
+    broken: Any = Silent if name == "OpenCalls" else lambda entry, line: entry
+    monkeypatch.setattr(f"ledger.importers.base.{name}", broken)
+    caught = 0
+    for seed in range(20):
+        try:
+            await check_law(seed, tmp_path / "faults.jsonl")
+        except AssertionError:
+            caught += 1
+    assert caught
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("holder", [observation_of, run_of, span_of, list])
+async def test_what_is_whole_has_no_notes__IN_20(shape: str, holder: Any, tmp_path: Path) -> None:
+    done = await taken_in(holder(SHAPES[shape]), tmp_path / "whole.json")
+    assert done.notes == ()
+
+
+@pytest.mark.parametrize("holder", [observation_of, run_of, span_of])
+async def test_a_call_without_a_result_is_named_in_traces__IN_20(holder: Any, tmp_path: Path) -> None:
+    messages = [each for each in SHAPES["semantic conventions"] if each["role"] != "tool"]
+    done = await taken_in(holder(messages), tmp_path / "open.json")
+    assert kinds(done) == {"call_without_result": 1}
+    assert "weather c1" in done.notes[0].text
+
+
+async def test_what_holds_no_messages_is_named_with_its_id__IN_20(tmp_path: Path) -> None:
+    whole = SHAPES["chat"]
+    odd = {**observation_of(whole)[0], "id": "o2", "input": {"pixels": [1, 2]}}
+    bare = {**observation_of(whole)[0], "id": "o3", "input": None}
+    done = await taken_in([*observation_of(whole), odd, bare], tmp_path / "runs.json")
+    assert kinds(done) == {"not_understood": 1, "without_content": 1}
+    assert ["o2" in note.text or "o3" in note.text for note in done.notes] == [True, True]
+
+
+async def test_a_role_that_the_file_does_not_say_is_named__IN_20(tmp_path: Path) -> None:
+    turns = [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "yo"}, {"from": "narrator", "value": "Night."}]
+    done = await taken_in([{"id": "s", "conversations": turns}], tmp_path / "turns.json")
+    assert kinds(done) == {"role_guessed": 1}
+    plain = {**observation_of(SHAPES["chat"])[0], "input": "hi", "output": "yo"}
+    assert kinds(await taken_in([plain], tmp_path / "plain.json")) == {"role_guessed": 1}
+
+
+@pytest.mark.parametrize("bad", [3, 2])
+async def test_a_file_of_which_most_is_not_understood_is_refused__IN_20(bad: int, tmp_path: Path) -> None:
+    messages = [{"role": "user", "body": "x"}] * bad + [{"role": "user", "content": "hi"}] * 2
+    if bad > 2:
+        with pytest.raises(ImportRefused, match=r"3 of 5 messages were not understood.*body") as refusal:
+            await taken_in(messages, tmp_path / "odd.jsonl", by_line=True)
+        assert (refusal.value.code, refusal.value.line) == ("not_understood", 1)
+    else:
+        assert kinds(await taken_in(messages, tmp_path / "odd.jsonl", by_line=True)) == {"not_understood": 2}
+
+
+async def test_nothing_of_a_refused_file_is_written__IN_20(tmp_path: Path) -> None:
+    path = tmp_path / "odd.json"
+    written(path, json.dumps([{"messages": [{"role": "user", "body": "x"}]}] * 3))
+    ledger = ledger_over(InMemoryStore())
+    with pytest.raises(ImportRefused):
+        await import_one(ledger, str(path), None, None, lambda done, total: None)
+    assert await ledger.list_sessions() == []

@@ -1,0 +1,127 @@
+"""Law: a session that was restored, forked or imported goes on as if nothing had happened, through the public API.
+
+`test_going_on` says the same of the pure core. Source: strategies LAW-28, R-000-15, R-CMP-12; http W-70.
+"""
+
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+
+import pytest
+
+from ledger.application import restore
+from ledger.events import RecordedEvent
+from ledger.ports import Store
+from ledger.session import views
+from ledger.session.state import SessionState
+from ledger.stores.in_memory import InMemoryStore
+from projections import search
+from projections.strategies.base import Hints
+from projections.window import Window, runs_beside_recalled
+from tests.support import lives
+from tests.support.lives import DETOURS, Detour
+
+
+async def check(seed: int, store: Store, *, detours: Sequence[Detour] = DETOURS, window: str | None = None) -> None:
+    """Assert that a session shows and asks the same after a detour as one that took none, now and later."""
+    dice = Random(seed)
+    config, detour = lives.config_of(dice, window), dice.choice(detours)
+    if detour in lives.FORKS and config["window"]["type"] == "recall":
+        # the parent goes on in the same namespace, and with b the mean length of all texts there counts (R-REC-1)
+        config["window"]["ranking"] = {"b": 0}
+    before, between = lives.history(dice, dice.randint(1, 14)), lives.history(dice, dice.randint(0, 5), first=1_000)
+    names = [f"continuity-{seed}-{secrets.token_hex(4)}-{way}" for way in ("plain", "other")]
+    plain, other = (lives.begin(store, name, config) for name in names)
+    for life in (plain, other):
+        await lives.live(life, before)
+    other = await detour(other, between)
+    where = f"seed {seed}, {detour.__name__}, {config}"
+    assert await lives.shown(other) == await lives.shown(plain), f"{where}: at once"
+    for life in (plain, other):
+        life.asked.hashes.clear()
+    for number, step in enumerate(lives.history(dice, dice.randint(0, 8), first=2_000)):
+        for life in (plain, other):
+            await lives.take(life, step)
+        assert await lives.shown(other) == await lives.shown(plain), f"{where}: after step {number}, {step}"
+        assert other.asked.hashes == plain.asked.hashes, f"{where}: after step {number}, {step}"
+
+
+@contextmanager
+def seeds(count: int) -> Iterator[list[int]]:
+    start = secrets.randbits(32)
+    print(f"seed {start}")
+    yield [start + number for number in range(count)]
+
+
+async def test_a_session_goes_on__LAW_28(store: Store) -> None:
+    with seeds(100) as tried:
+        for seed in tried:
+            await check(seed, store)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3_600)
+async def test_a_session_goes_on_in_many_histories__LAW_28(store: Store) -> None:
+    with seeds(2_000) as tried:
+        for seed in tried:
+            await check(seed, store)
+
+
+async def test_what_a_search_brings_back_is_the_same__LAW_28(store: Store) -> None:
+    """R-REC-4: the window `recall` shows the same entries and the same gaps."""
+    with seeds(40) as tried:
+        for seed in tried:
+            await check(seed, store, window="recall")
+
+
+async def any_of(tried: Iterable[int], **how: Any) -> None:
+    for seed in tried:
+        await check(seed, InMemoryStore(), **how)
+
+
+async def test_the_law_rejects_a_restore_that_looks_up_entries_in_the_old_life__LAW_28(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Negative control: what it did before, when calls and contexts came back as messages."""
+    monkeypatch.setattr(SessionState, "as_ended", lambda self: self)
+    with seeds(60) as tried, pytest.raises(AssertionError):
+        await any_of(tried, detours=[lives.by_expiry])
+
+
+async def test_the_law_rejects_a_restore_that_forgets_what_was_covered__LAW_28(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control."""
+
+    async def nothing(*args: object) -> None:
+        return None
+
+    monkeypatch.setattr(restore, "_anew", nothing)
+    with seeds(150) as tried, pytest.raises(AssertionError):
+        await any_of(tried, detours=[lives.by_restore_after_an_end], window="recall")
+
+
+async def test_the_law_rejects_gaps_between_versions__LAW_28(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: what a window marked before, wherever another event lay between two entries."""
+
+    def between_versions(state: SessionState, window: Window, hints: Hints) -> frozenset[int]:
+        return frozenset(last + 1 for _, last in runs_beside_recalled(window, 1))
+
+    monkeypatch.setattr(views, "_gaps", between_versions)
+    with seeds(100) as tried, pytest.raises(AssertionError):
+        await any_of(tried, detours=[lives.by_restore_after_a_clear], window="recall")
+
+
+async def test_the_law_rejects_a_search_in_a_life_that_has_expired__LAW_28(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control."""
+    real = search.changes
+
+    def forgets_nothing(event: RecordedEvent, *more: Any) -> Any:
+        return [change for change in real(event, *more) if event.type != "session.opened" or _inherits(change)]
+
+    def _inherits(change: object) -> bool:
+        return isinstance(change, search.Inherit)
+
+    monkeypatch.setattr(search, "changes", forgets_nothing)
+    with seeds(150) as tried, pytest.raises(AssertionError):
+        await any_of(tried, detours=[lives.by_expiry], window="recall")

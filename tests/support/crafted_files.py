@@ -1,0 +1,79 @@
+"""Export files as an attacker writes them: any events, well chained, with a header and a trailer that fit."""
+
+import base64
+import json
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from ledger.canonical import canonical_json
+from ledger.chain import ZERO_HASH, event_hash
+from ledger.codec import SALTED
+from ledger.events.kept import kept_item
+from ledger.ids import namespace_id
+from ledger.transfer.lines import EventLine, Trailer
+from ledger.transfer.reader import _convert, _stored
+
+_ITEMS = ("entry_id", "memory_id", "record_id", "key_id", "view_id")
+
+#: An event as a line of a file, with its payload as JSON.
+Crafted = dict[str, Any]
+
+
+def events_of(lines: list[bytes]) -> list[Crafted]:
+    """Return the events of a file, each with its ``payload`` decoded."""
+    found = []
+    for line in lines[1:-1]:
+        event = json.loads(line)
+        event["payload"] = json.loads(base64.b64decode(event["payload"])[16:])
+        found.append(event)
+    return found
+
+
+def file_of(lines: list[bytes], events: Iterable[Crafted]) -> list[bytes]:
+    """Return a file with the header of *lines*, and *events* numbered and chained as they come."""
+    header, trailer = json.loads(lines[0]), json.loads(lines[-1])
+    own = namespace_id(header["namespace"])
+    heads: dict[str, tuple[int, bytes]] = {}
+    written = [lines[0]]
+    for position, event in enumerate(events, start=1):
+        version, previous = heads.get(event["stream_id"], (0, ZERO_HASH))
+        payload = bytes(16) + canonical_json(event["payload"])
+        body = {
+            **event,
+            "position": position,
+            "version": version + 1,
+            "codec": SALTED,
+            "payload": base64.b64encode(payload).decode(),
+            "payload_digest": sha256(payload).hexdigest(),
+            "hash": "00" * 32,
+        }
+        item = _item(event)
+        body = {name: value for name, value in {**body, "item_id": item}.items() if value is not None}
+        digest = event_hash(_stored(_convert(body, EventLine, 1), own, 1), previous)
+        heads[event["stream_id"]] = (version + 1, digest)
+        written.append(canonical_json(_convert({**body, "hash": digest.hex()}, EventLine, 1)) + b"\n")
+    ends = [
+        {**head, "version": heads[head["stream_id"]][0], "hash": heads[head["stream_id"]][1].hex()}
+        for head in trailer["heads"]
+        if head["stream_id"] in heads
+    ]
+    last = {"events": len(written) - 1, "sha256": sha256(b"".join(written)).hexdigest(), "heads": ends}
+    return [*written, canonical_json(_convert(last, Trailer, 1)) + b"\n"]
+
+
+def another(event: Crafted, number: int) -> Crafted:
+    """Return *event* with an id of its own."""
+    return {**event, "event_id": str(UUID(int=UUID(event["event_id"]).int ^ (number + 1)))}
+
+
+def _item(event: Crafted) -> str | None:
+    payload = event["payload"]
+    if not isinstance(payload, dict):
+        return event.get("item_id")
+    if "space" in payload and event["type"].startswith("kept."):
+        return kept_item(payload["space"], payload["key"])
+    if event.get("item_id") is None:
+        return None
+    return next((payload[name] for name in _ITEMS if isinstance(payload.get(name), str)), event.get("item_id"))

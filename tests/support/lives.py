@@ -1,0 +1,317 @@
+"""Random histories through the public API, and the ways by which a session can go on elsewhere or again."""
+
+import io
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import httpx
+
+from ledger.clock import SystemClock
+from ledger.memory import MemoryLedger
+from ledger.ports import Store, SummaryText
+from ledger.server.application import create_app
+from ledger.server.service import Service
+from ledger.server.settings import load_service_settings
+from ledger.session.state import end_of_batch
+from ledger.settings import Settings
+from projections.entries import Entry
+from projections.prompts import SummaryRequest
+from projections.summaries import Summary
+from tests.support.driver import SetClock, too_long
+from tests.support.histories import COMPACTIONS, WINDOWS, short
+from tests.support.ledgers import ledger_over
+
+WORDS: Final = (
+    *("rivet", "anchor", "lantern", "meadow", "copper", "violin"),
+    *("harbour", "saddle", "tundra", "walnut", "orchid", "glacier"),
+)
+TTL_S: Final = 60
+
+
+class Batch(NamedTuple):
+    """What happens next: entries are added, or the active entry at *place* changes, or all of them go."""
+
+    kind: str
+    entries: tuple[dict[str, Any], ...] = ()
+    place: float = 0.0
+    text: str = ""
+
+
+class Asked:
+    """A summarizer that answers by what it is asked, and remembers it."""
+
+    method = "llm"
+    model: str | None = "asked"
+
+    def __init__(self) -> None:
+        self.hashes: list[str] = []
+
+    async def summarize(self, request: SummaryRequest) -> SummaryText:
+        self.hashes.append(request.request_hash)
+        return SummaryText(too_long(request) if int(request.request_hash[:4], 16) % 6 == 0 else short(request))
+
+
+class Life(NamedTuple):
+    """A session of a ledger, and what its summarizer was asked."""
+
+    ledger: MemoryLedger
+    store: Store
+    namespace: str
+    session: str
+    asked: Asked
+    clock: SetClock
+
+
+def config_of(dice: Random, window: str | None = None) -> dict[str, Any]:
+    """Return a config of one *window* and at most two compactions that may stand together."""
+    window = window or dice.choice(sorted(WINDOWS))
+    chosen = {"type": window, **dice.choice(WINDOWS[window])}
+    listed = []
+    for kind in dice.sample(sorted(COMPACTIONS), dice.choice([0, 1, 1, 1, 2])):
+        compaction = {"type": kind, **dice.choice(COMPACTIONS[kind])}
+        if kind == "rolling_blocks" and window == "rolling":
+            compaction |= {"unit": chosen["unit"], "size": min(compaction["size"], chosen["size"])}
+        listed.append(compaction)
+    return {"window": chosen, "compactions": listed}
+
+
+def history(dice: Random, count: int, *, first: int = 0) -> list[Batch]:
+    """Return *count* steps; entries are named by their place among all, from *first* on."""
+    steps, names, calls = [], first, 0
+    for number in range(count):
+        chance = dice.random()
+        if chance < 0.8 or number == 0:
+            entries = []
+            for _ in range(dice.choice([1, 1, 2, 3])):
+                names += 1
+                calls += 1
+                entries.append(_entry(dice, names, f"c{names}"))
+                if entries[-1]["kind"] == "tool_call" and dice.random() < 0.8:
+                    names += 1
+                    entries.append(_result(dice, names, entries[-1]))
+            steps.append(Batch("add", tuple(entries)))
+        elif chance < 0.88:
+            steps.append(Batch("edit", place=dice.random(), text=_text(dice)))
+        elif chance < 0.96:
+            steps.append(Batch("remove", place=dice.random()))
+        else:
+            steps.append(Batch("clear"))
+    return steps
+
+
+def _text(dice: Random) -> str:
+    return " ".join(dice.choices(WORDS, k=dice.randint(1, 6)))
+
+
+def _entry(dice: Random, name: int, call: str) -> dict[str, Any]:
+    moment = datetime(2020, 1, 1, tzinfo=UTC) + timedelta(hours=7 * name)
+    base = {"entry_id": f"e{name}", "created_at": moment, "tokens": dice.randint(0, 150), "content": _text(dice)}
+    match dice.choice(["user", "user", "user", "assistant", "assistant", "system", "context", "call"]):
+        case "context":
+            return {**base, "kind": "context", "metadata": {"source": "file.txt"}}
+        case "call":
+            return {
+                **base,
+                "kind": "tool_call",
+                "tool_name": dice.choice(["tool1", "tool2"]),
+                "tool_call_id": call,
+                "arguments": {"q": base["content"]},
+            }
+        case role:
+            return {**base, "kind": "message", "role": role}
+
+
+def _result(dice: Random, name: int, call: dict[str, Any]) -> dict[str, Any]:
+    plain = {key: value for key, value in _entry(dice, name, "").items() if key not in {"role", "metadata"}}
+    plain.pop("arguments", None)
+    return {
+        **plain,
+        "kind": "tool_result",
+        "tool_name": call["tool_name"],
+        "tool_call_id": call["tool_call_id"],
+        "tool_status": dice.choice([None, "ok", "error"]),
+    }
+
+
+def begin(store: Store, namespace: str, config: dict[str, Any]) -> Life:
+    """Return a session that has not begun."""
+    asked, clock = Asked(), SetClock()
+    clock.moment = SystemClock().now()
+    ledger = ledger_over(store, namespace=namespace, config=config, summarizer=asked, clock=clock)
+    return Life(ledger, store, namespace, "s", asked, clock)
+
+
+async def live(life: Life, steps: list[Batch]) -> None:
+    """Take *steps*, and wait after each until its compactions have ended."""
+    for step in steps:
+        await take(life, step)
+
+
+async def take(life: Life, step: Batch) -> None:
+    """Take one step, and wait until its compactions have ended."""
+    ledger, session = life.ledger, life.session
+    if step.kind == "add":
+        await ledger.add_entries(session, step.entries)
+    elif step.kind == "clear":
+        await ledger.clear_session(session)
+    else:
+        active = await ledger.get_active_entries(session)
+        if step.kind == "edit":  # an edited call is found by its text alone, until it is added again
+            active = [entry for entry in active if entry.kind == "message"]
+        if active:
+            entry_id = active[round(step.place * (len(active) - 1))].entry_id
+            if step.kind == "edit":
+                await ledger.edit_entry(session, entry_id, step.text)
+            else:
+                await ledger.remove_entry(session, entry_id)
+    await ledger.settle()
+
+
+#: Lets a session go on in another way; *between* happens to it meanwhile, if anything can.
+Detour: TypeAlias = Callable[[Life, list[Batch]], Awaitable[Life]]
+
+
+async def _version(life: Life) -> int:
+    return (await life.ledger.get_state(life.session)).version
+
+
+async def _expired(life: Life) -> int:
+    """Let the session expire, and return its last version."""
+    await life.ledger.set_expiry(life.session, TTL_S)
+    life.clock.moment = SystemClock().now() + timedelta(days=1)
+    return await _version(life)
+
+
+async def _never_expires(life: Life) -> Life:
+    life.clock.moment = SystemClock().now()
+    await life.ledger.set_expiry(life.session, None)
+    return life
+
+
+async def by_expiry(life: Life, between: list[Batch]) -> Life:
+    await life.ledger.restore(life.session, await _expired(life))
+    return await _never_expires(life)
+
+
+async def by_expiry_and_another_life(life: Life, between: list[Batch]) -> Life:
+    version = await _expired(life)
+    await live(life, between)
+    await life.ledger.restore(life.session, version)
+    return await _never_expires(life)
+
+
+async def by_expiry_and_restore_over_http(life: Life, between: list[Batch]) -> Life:
+    version = await _expired(life)
+    settings = load_service_settings()
+    async with Service.open(
+        Settings(namespace=life.namespace), settings, store=life.store, clock=life.clock
+    ) as service:
+        transport = httpx.ASGITransport(create_app(service, settings))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            answer = await client.post(f"/v1/sessions/{life.session}/restore", json={"version": version})
+    assert answer.status_code == 200, answer.text
+    return await _never_expires(life)
+
+
+async def by_restore(life: Life, between: list[Batch]) -> Life:
+    version = await _version(life)
+    await live(life, between)
+    await life.ledger.restore(life.session, version)
+    return life
+
+
+async def by_restore_after_a_clear(life: Life, between: list[Batch]) -> Life:
+    version = await _version(life)
+    await life.ledger.clear_session(life.session)
+    await live(life, between)
+    await life.ledger.restore(life.session, version)
+    return life
+
+
+async def by_restore_after_an_end(life: Life, between: list[Batch]) -> Life:
+    version = await _version(life)
+    await life.ledger.clear_session(life.session, end=True)
+    await life.ledger.restore(life.session, version)
+    return life
+
+
+async def by_fork(life: Life, between: list[Batch]) -> Life:
+    await life.ledger.fork(life.session, "fork")
+    await live(life, between)  # to the parent
+    return life._replace(session="fork")
+
+
+async def by_fork_of_a_version(life: Life, between: list[Batch]) -> Life:
+    version = await _version(life)
+    await live(life, between)
+    await life.ledger.fork(life.session, "fork", version=version)
+    return life._replace(session="fork")
+
+
+def _elsewhere(life: Life) -> Life:
+    """Return the same session of another namespace."""
+    namespace = f"{life.namespace}-other"
+    handle = life.ledger._handle
+    ledger = ledger_over(
+        life.store, namespace=namespace, config=handle.services.config, summarizer=life.asked, clock=life.clock
+    )
+    return life._replace(ledger=ledger, namespace=namespace)
+
+
+async def by_state_import(life: Life, between: list[Batch]) -> Life:
+    other = _elsewhere(life)
+    await other.ledger.import_session(await life.ledger.export_session(life.session))
+    return other
+
+
+async def by_state_import_over_another_life(life: Life, between: list[Batch]) -> Life:
+    state = await life.ledger.export_session(life.session)
+    await live(life, between)
+    await life.ledger.import_session(life.session, state)
+    return life
+
+
+async def by_file_import(life: Life, between: list[Batch]) -> Life:
+    other = _elsewhere(life)
+    lines = b"".join([line async for line in life.ledger.export_file(life.session)])
+    await other.ledger.import_file(lambda: io.BytesIO(lines))
+    return other
+
+
+FORKS: Final[tuple[Detour, ...]] = (by_fork, by_fork_of_a_version)
+DETOURS: Final[tuple[Detour, ...]] = (
+    by_expiry,
+    by_expiry_and_another_life,
+    by_expiry_and_restore_over_http,
+    by_restore,
+    by_restore_after_a_clear,
+    by_restore_after_an_end,
+    *FORKS,
+    by_state_import,
+    by_state_import_over_another_life,
+    by_file_import,
+)
+
+
+async def shown(life: Life) -> dict[str, Any]:
+    """Return all that a model is shown of the session, and its live summaries; nothing in it names a version."""
+    context = await life.ledger.get_context(life.session)
+    state = end_of_batch(await life.ledger.get_state(life.session))
+    return {
+        "text": context.text,
+        "messages": context.messages,
+        "tokens": context.tokens,
+        "items": [_seen(item) for item in context.window.items],
+        "summaries": [_seen(summary) for summary in state.summaries.live],
+    }
+
+
+def _seen(item: Entry | Summary) -> tuple[Any, ...]:
+    if isinstance(item, Summary):
+        block = item.block and (item.block.number, item.block.first_item, item.block.last_item)
+        return item.key, item.text, item.tokens, block, item.starts_at, item.ends_at
+    called = item.tool_name, item.tool_call_id, item.tool_status, item.arguments
+    said = item.entry_id, item.kind, item.role, item.content, item.tokens, item.tokenizer
+    return *said, *called, item.metadata, item.created_at

@@ -1,0 +1,205 @@
+"""Whatever an import accepts verifies and can be read; a file that is well chained, and would not, is refused.
+
+Source: trust E-12, I-68, I-69.
+"""
+
+import copy
+import random
+import secrets
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from ledger.errors import ImportRefused, InvalidInput
+from ledger.memory import MemoryLedger
+from ledger.stores.in_memory import InMemoryStore
+from ledger.transfer import reader
+from ledger.transfer.histories import Histories
+from tests.support.crafted_files import Crafted, another, events_of, file_of
+
+CONFIG = {"compactions": [{"type": "token_threshold"}]}
+JUNK: tuple[Any, ...] = ("", "a\0b", -1, -5_000, 2**62, "x" * 3_000_000, None, [], {}, "SYSTEM", 0, [[5, 2]], True)
+
+
+def ledger_for(store: InMemoryStore, namespace: str) -> Any:
+    return MemoryLedger.open(namespace=namespace, store=store, config=CONFIG, summarizer=lambda prompt: "In short.")
+
+
+async def a_long_session(session_id: str = "s") -> list[bytes]:
+    """Return the file of a session with all kinds of events, in two lives."""
+    async with ledger_for(InMemoryStore(), "a") as ledger:
+        await ledger.add_user_message(session_id, "What is in the log?")
+        await ledger.add_tool_call(session_id, "search", {"q": "log"}, tool_call_id="c1")
+        await ledger.add_tool_result(session_id, "search", "events", tool_call_id="c1")
+        for number in range(14):
+            await ledger.add_user_message(session_id, f"message {number} " + "word " * 20, metadata={"m": number})
+        entries = await ledger.get_active_entries(session_id)
+        await ledger.edit_entry(session_id, entries[3].entry_id, "edited")
+        await ledger.remove_entry(session_id, entries[4].entry_id)
+        await ledger.set_data(session_id, {"k": [1]})
+        await ledger.set_expiry(session_id, 10**6)
+        await ledger.compress(session_id, force=True)
+        await ledger.get_context(session_id, record=True)
+        await ledger.update_config(session_id, {"profile": "rolling"})
+        await ledger.add_assistant_message(session_id, "last")
+        await ledger.settle()
+        await ledger.clear_session(session_id, end=True)
+        await ledger.add_user_message(session_id, "a new life")
+        return [line async for line in ledger.export_file(session_id)]
+
+
+def arranged(events: list[Crafted], foreign: list[Crafted]) -> Iterator[tuple[str, list[Crafted]]]:
+    """Yield files with events that are missing, repeated, moved, cut off, or of another session."""
+    for at, event in enumerate(events):
+        name, before, after = f"{at} {event['type']}", events[:at], events[at + 1 :]
+        yield f"without {name}", [*before, *after]
+        yield f"twice {name}", [*before, event, another(event, 1), *after]
+        yield f"same id twice {name}", [*before, event, event, *after]
+        yield f"again at the end {name}", [*events, another(event, 1)]
+        yield f"moved to the end {name}", [*before, *after, event]
+        yield f"moved one on {name}", [*before, *after[:1], event, *after[1:]]
+        yield f"cut after {name}", [*before, event]
+    for event in foreign:
+        own = {**another(event, 2), "stream_id": events[0]["stream_id"]}
+        for at in (1, len(events) // 2, len(events)):
+            yield f"foreign {event['type']} at {at}", [*events[:at], own, *events[at:]]
+
+
+def changed(events: list[Crafted], dice: random.Random) -> tuple[str, list[Crafted]]:
+    """Return a file in which a field of one payload is something else."""
+    at = dice.randrange(len(events))
+    path = dice.choice(list(_paths(events[at]["payload"])))
+    junk = dice.choice(JUNK)
+    payload = copy.deepcopy(events[at]["payload"])
+    inner = payload
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = junk
+    name = f"{at} {events[at]['type']} {path} = {str(junk)[:20]!a}"
+    return name, [*events[:at], {**events[at], "payload": payload}, *events[at + 1 :]]
+
+
+def _paths(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if at:
+        yield at
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _paths(inner, (*at, key))
+
+
+async def fault_of(lines: list[bytes]) -> str | None:
+    """Return what is wrong with a session after the import of *lines*; None if the file was refused, or all is well."""
+    async with ledger_for(InMemoryStore(), "b") as ledger:
+        try:
+            await ledger.import_file(lambda: lines)
+        except (ImportRefused, InvalidInput):
+            assert await ledger.list_sessions() == [], "a refused file leaves nothing"
+            return None
+        report = await ledger.verify()
+        if not report.ok:
+            return f"{report.verdict}: {report.findings[0].problem}"
+        if (await ledger.get_state("s")).compactions.in_flight:
+            return "a compaction runs that nobody will end"
+        for read in (ledger.get_context, ledger.get_history, ledger.get_transcript, ledger.timeline):
+            await read("s")
+        await ledger.what_if("s", {"profile": "rolling"})
+        await ledger.add_user_message("s", "more")
+        await ledger.settle()
+        stats = await ledger.get_stats("s")
+        negative = [name for name in ("total_tokens", "active_tokens", "total_entries") if getattr(stats, name) < 0]
+        if negative:
+            return f"{negative} are negative"
+        again = [line async for line in ledger.export_file("s")]
+        async with ledger_for(InMemoryStore(), "c") as other:
+            await other.import_file(lambda: again)
+        report = await ledger.verify(caches=True)
+        return None if report.ok else f"{report.verdict}: {report.findings[0].problem}"
+
+
+async def test_a_file_of_crafted_events_that_is_accepted_verifies__I_68() -> None:
+    lines = await a_long_session()
+    events, foreign = events_of(lines), events_of(await a_long_session("t"))
+    assert await fault_of(file_of(lines, events)) is None
+    tried = list(arranged(events, foreign))
+    faults = {name: fault for name, crafted in tried if (fault := await fault_of(file_of(lines, crafted))) is not None}
+    assert faults == {}
+    assert len(tried) > 200
+
+
+async def _try_changes(count: int) -> None:
+    lines, seed = await a_long_session(), secrets.randbits(32)
+    print(f"seed {seed}")
+    dice = random.Random(seed)
+    for _ in range(count):
+        name, crafted = changed(events_of(lines), dice)
+        try:
+            file = file_of(lines, crafted)
+        except (ImportRefused, AttributeError, TypeError):
+            continue  # it cannot even be written as a line
+        assert await fault_of(file) is None, (seed, name)
+
+
+async def test_a_file_with_a_changed_field_is_refused_or_is_a_session_as_any_other__I_69() -> None:
+    await _try_changes(100)
+
+
+@pytest.mark.slow
+async def test_2000_files_with_a_changed_field__I_69() -> None:
+    await _try_changes(2_000)
+
+
+CASES: dict[str, tuple[str, Callable[[Any], Any], str]] = {
+    "a NUL": ("entry.added", lambda payload: {**payload, "content": "a\0b"}, "nul_not_allowed"),
+    "negative tokens": ("entry.added", lambda payload: {**payload, "tokens": -1}, "number_out_of_range"),
+    "3 MB": ("entry.added", lambda payload: {**payload, "content": "x" * 3_000_000}, "content_too_large"),
+    "a blank message": ("entry.added", lambda payload: {**payload, "content": " "}, "empty_content"),
+    "a role": ("entry.added", lambda payload: {**payload, "role": "SYSTEM"}, "unknown_role"),
+    "large metadata": (
+        "entry.added",
+        lambda payload: {**payload, "metadata": {"a": "x" * 20_000}},
+        "metadata_too_large",
+    ),
+    "an edit": ("entry.edited", lambda payload: {**payload, "tokens_before": 10**6}, "bad_history"),
+    "another name": ("session.opened", lambda payload: {**payload, "session_id": "t"}, "bad_history"),
+    "a config": ("config.changed", lambda payload: {**payload, "config": {}}, "bad_payload"),
+    "a range": ("compaction.completed", lambda payload: {**payload, "covered": [[5, 2]]}, "bad_ranges"),
+    "an outcome": ("compaction.completed", lambda payload: {**payload, "compaction_id": "other"}, "bad_history"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_an_import_checks_what_a_request_would__I_69(case: str) -> None:
+    type_, change, code = CASES[case]
+    lines = await a_long_session()
+    events = events_of(lines)
+    at = next(at for at, event in enumerate(events) if event["type"] == type_)
+    events[at] = {**events[at], "payload": change(events[at]["payload"])}
+    with pytest.raises(ImportRefused) as refused:
+        reader.check(file_of(lines, events))
+    assert (refused.value.code, refused.value.line) == (code, at + 2)
+
+
+async def test_a_compaction_that_ran_when_its_session_was_exported_is_abandoned_in_the_copy() -> None:
+    lines = await a_long_session()
+    events = events_of(lines)
+    at = next(at for at, event in enumerate(events) if event["type"] == "compaction.requested")
+    async with ledger_for(InMemoryStore(), "b") as ledger:
+        await ledger.import_file(lambda: file_of(lines, events[: at + 1]))
+        last = (await ledger.get_log("s", after_version=at)).events[-1]
+        assert (last.type, last.payload["reason"]) == ("compaction.failed", "abandoned")
+        again = await ledger.import_file(lambda: file_of(lines, events[: at + 1]))
+        assert (again.entries, again.skipped) == (0, 17)
+
+
+async def test_a_reader_that_follows_no_history_accepts_what_does_not_verify__control(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = await a_long_session()
+    events = events_of(lines)
+    twice = file_of(lines, [events[0], another(events[0], 1), *events[1:]])
+    assert await fault_of(twice) is None
+    monkeypatch.setattr(Histories, "problem", lambda self, event, payload: None)
+    fault = await fault_of(twice)
+    assert fault is not None
+    assert "TAMPERED" in fault
