@@ -20,11 +20,14 @@ from ledger.importers.base import (
     with_leftovers,
 )
 from ledger.importers.parts.documents import Document
-from ledger.importers.parts.steps import EMPTY, UNKNOWN, Rewound, Summarized, WindowChange, hidden, noted
+from ledger.importers.parts.steps import EMPTY, HIDDEN, UNKNOWN, Rewound, Summarized, WindowChange, hidden, noted
 
 FORMAT: Final = "openhands"
 _KNOWN: Final = {"id", "timestamp", "source", "cause"}
 _CONDENSING: Final = {"condensation", "condensation_request"}
+#: Events that the program keeps from the agent.
+_KEPT_BACK: Final = {"null", "change_agent_state", "agent_state_changed"}
+_DELEGATE: Final = "delegate"
 _SPEAKING: Final = {"message", "finish", "reject", "system"}
 
 
@@ -56,6 +59,7 @@ def _messages(
 ) -> Iterator[tuple[int, list[JsonObject] | WindowChange]]:
     active: dict[str, Any] = {}  # entry id -> event id
     calls: dict[Any, tuple[str, str]] = {}  # event id -> call id and tool of the action
+    delegated: list[tuple[str, ...]] = []  # for each delegation that goes on, the entries at its beginning
     for number, (line, event) in enumerate(events):
         where = f"{session_id}, event {number}"
         if not _is_event(event):
@@ -66,6 +70,12 @@ def _messages(
                 change, entries = _condensed(event, active, session_id, line)
             else:
                 entries = _action_entries(event, calls) if event.get("action") else [_observation_entry(event, calls)]
+            if _is_kept_back(event):
+                entries = [hidden(entry, _type_of(event)) for entry in entries]
+            if event.get("observation") == _DELEGATE and delegated:  # what the other agent did is not sent
+                gone = tuple(active.keys() - set(delegated.pop()))
+                change = Rewound(tuple(each for each in active if each in gone))
+                active = {each: of for each, of in active.items() if each not in gone}
         for entry in entries:
             entry["created_at"] = moment(event.get("timestamp"))
         entries[-1] = with_leftovers(
@@ -79,8 +89,10 @@ def _messages(
         )
         for part, entry in enumerate(entries):
             entry["entry_id"] = entry_id_of(session_id, [number, part], entry)
-            if event.get("action") not in _CONDENSING:
+            if not (entry.get("metadata") or {}).get(HIDDEN):
                 active[entry["entry_id"]] = event.get("id")
+        if event.get("action") == _DELEGATE:
+            delegated.append(tuple(active))
         if change is not None:
             yield line, change
         yield line, entries
@@ -110,8 +122,26 @@ def _condensed(
     text = arguments.get("summary")
     if isinstance(text, str) and text.strip():
         summary = f"summary-{session_id}-{event.get('id')}"[-100:].lstrip("-")
-        return Summarized(summary, text, frozenset(active), "covered"), [entry]
+        offset, events = arguments.get("summary_offset"), list(dict.fromkeys(active.values()))
+        if not isinstance(offset, int):
+            said = "a condensation does not say where its summary stands; it is shown where the first event was"
+            entry = noted(entry, UNKNOWN, said, line)
+            return Summarized(summary, text, frozenset(active), "covered"), [entry]
+        if not 0 <= offset < len(events):
+            return Summarized(summary, text, frozenset(active), "last"), [entry]
+        follows = next(entry_id for entry_id, event_id in active.items() if event_id == events[offset])
+        return Summarized(summary, text, frozenset(active), before=follows), [entry]
     return Rewound(gone) if gone else None, [entry]
+
+
+def _type_of(event: JsonObject) -> str:
+    return str(event.get("action") or event.get("observation"))
+
+
+def _is_kept_back(event: JsonObject) -> bool:
+    """Tell whether the program does not show an event to the agent."""
+    about = event.get("args") or event.get("extras") or {}
+    return _type_of(event) in _KEPT_BACK or event.get("hidden") is True or about.get("hidden") is True
 
 
 def _action_entries(event: JsonObject, calls: dict[Any, tuple[str, str]]) -> list[JsonObject]:

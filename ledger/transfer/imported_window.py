@@ -91,7 +91,9 @@ class ImportedWindow:
         spoken = {entry_id: place for entry_id, place in self._active.items() if entry_id not in self._pinned}
         covered = {entry_id: place for entry_id, place in spoken.items() if entry_id not in step.kept}
         versions = ranges.ranges_of(sorted(at for at, _ in covered.values()))
-        if step.place == "last":
+        if step.before:
+            places = [self._active[step.before][0]]
+        elif step.place == "last":
             places = [version]
         else:
             before = spoken if step.place == "first" else covered

@@ -10,6 +10,7 @@ import pytest
 
 from ledger.application import recorded_calls
 from ledger.application.recorded_calls import record_call
+from ledger.application.seen_branches import SeenBranches
 from ledger.importers.parts.otlp_records import records_of
 from ledger.importers.parts.reported_calls import calls_of
 from ledger.memory import MemoryLedger
@@ -22,8 +23,10 @@ Message = dict[str, Any]
 
 
 async def report(ledger: MemoryLedger, number: int, sent: list[Message], answer: Message) -> None:
-    for call in calls_of(list(records_of(otlp(number, sent, answer), line=None))):
-        await record_call(ledger._handle, call)
+    calls = list(calls_of(list(records_of(otlp(number, sent, answer), line=None))))
+    seen = SeenBranches(calls)
+    for call in calls:
+        await record_call(ledger._handle, call, seen)
 
 
 @pytest.fixture

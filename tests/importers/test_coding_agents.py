@@ -90,7 +90,7 @@ def test_lines_of_one_answer_are_one_message_with_hidden_thoughts__IN_4() -> Non
         ("Bash", "toolu_12"),
     ]
     assert answer[0].data == {
-        **{key: answer[1].data[key] for key in answer[1].data},
+        **{key: answer[1].data[key] for key in answer[1].data if key != "thinking"},
         "block": {"signature": "c2lnbmVk"},
     }
     usage = {"input_tokens": 400, "output_tokens": 90, "cache_read_input_tokens": 3000}

@@ -197,15 +197,22 @@ def openhands_log(chance: random.Random) -> Log:
             gone = real[start : start + chance.randint(1, 4)]
             text = f"summary {number}" if chance.random() < 0.7 else None
             ids = [each for events, _ in gone for each in events]
-            args: dict[str, Any] = {"forgotten_event_ids": ids, "summary": text}
+            kept = [unit for unit in real if unit not in gone]
+            place = chance.randint(0, len(kept))
+            offset = sum(len(events) for events, _ in kept[:place])
+            args: dict[str, Any] = {"forgotten_event_ids": ids, "summary": text, "summary_offset": offset}
             if chance.random() < 0.5:
-                args = {"forgotten_events_start_id": ids[0], "forgotten_events_end_id": ids[-1], "summary": text}
+                del args["forgotten_event_ids"]
+                args |= {"forgotten_events_start_id": ids[0], "forgotten_events_end_id": ids[-1]}
             lines.append({**event, "source": "agent", "action": "condensation", "args": args})
-            place = min(at for at, unit in enumerate(window) if unit in gone or (text and not unit[0]))
-            left = [unit for unit in window[:place] if unit not in gone]
-            rest = [unit for unit in window[place:] if unit not in gone and (unit[0] or not text)]
-            window = [*left, *([([], [text])] if text else []), *rest]
-        elif choice < 0.4:
+            if text is None:
+                window = [unit for unit in window if unit not in gone]
+            else:  # the newest summary stands at a place among the events that are left
+                window = [*kept[:place], ([], [text]), *kept[place:]]
+        elif choice < 0.2:
+            state = {"observation": "agent_state_changed", "content": "", "extras": {"agent_state": "running"}}
+            lines.append({**event, "source": "environment", **state})
+        elif choice < 0.45:
             metadata = {"tool_call_id": f"call {number}", "function_name": "look"}
             ran = {"action": "run", "source": "agent", "args": {"command": "ls"}, "tool_call_metadata": metadata}
             lines.append({**event, **ran})

@@ -42,13 +42,15 @@ NO_CONTENT: Final = "without_content"
 class Summarized(msgspec.Struct, frozen=True):
     """A summary took the place of all that was in the window, but of the entries *kept*.
 
-    It is shown ``first``, before them; ``last``, after them; or where the oldest entry that it ``covered`` was.
+    It is shown ``first``, before them; ``last``, after them; where the oldest entry that it ``covered`` was; or
+    directly before the entry whose id is *before*.
     """
 
     summary_id: str
     text: str
     kept: frozenset[str] = frozenset()
     place: Literal["first", "last", "covered"] = "first"
+    before: str = ""
 
 
 class Replaced(msgspec.Struct, frozen=True):

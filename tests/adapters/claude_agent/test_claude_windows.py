@@ -113,3 +113,23 @@ async def test_a_window_that_is_not_followed_is_caught(monkeypatch: pytest.Monke
     """The control: as it was, all lines stayed in the window."""
     monkeypatch.setattr(AgentWindow, "_needs_past", lambda *_: False)
     assert await wrong(range(30))
+
+
+async def test_a_text_that_is_sent_for_a_long_result_is_said_so_and_the_line_stays__CL_10(
+    sessions: LedgerSessionStore, opened: MemoryLedger
+) -> None:
+    """An edit would change what the SDK loads."""
+    call = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "dill " * 100}
+    replaced = {"kind": "tool-result", "toolUseId": "t1", "replacement": "dill, and more in a file"}
+    lines = [
+        claude(1, None, "user", "Look."),
+        claude(2, 1, "assistant", "", message={"role": "assistant", "id": "msg_2", "content": [call]}),
+        claude(3, 2, "user", "", message={"role": "user", "content": [result]}),
+        {"type": "content-replacement", "sessionId": "s", "replacements": [replaced]},
+    ]
+    await sessions.append(KEY, lines[:3])
+    await sessions.append(KEY, lines[3:])
+    assert await sessions.load(KEY) == lines
+    assert await notes(opened) == ["window_not_known"]
+    assert (await opened.get_stats("s", user_id="garden")).window_not_known == 1
