@@ -43,7 +43,7 @@ def carried_by(data: Any) -> Carried | None:
     """Return what a request carries of *data*; None if it is nothing, as of data that a program keeps for itself."""
     if not isinstance(data, dict):
         return None
-    found = _Found()
+    found = _BlockWalk()
     same, more = list[str](), list[str]()
     sdk = data.get("sdk")
     if isinstance(sdk, str):
@@ -71,7 +71,7 @@ def counted_by_text(entry: Entry) -> bool:
     return is_older and entry.edited_version is None and entry.data is not None and carried_by(entry.data) is not None
 
 
-class _Found:
+class _BlockWalk:
     """A walk through blocks: yields their texts and sums up the tokens of media."""
 
     def __init__(self) -> None:
