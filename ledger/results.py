@@ -264,7 +264,8 @@ class Context(msgspec.Struct, frozen=True):
 
     @property
     def counted_by_text(self) -> tuple[int, ...]:
-        """The versions of shown entries that an older release counted by their text alone: too low (R-TOK-8)."""
+        """The versions of shown entries that an older release counted by their text alone: too low."""
+        # R-TOK-8
         return tuple(entry.version for entry in self.entries if counted_by_text(entry))
 
     @property

@@ -65,7 +65,8 @@ class MemoryConfig(Config):
         return [("window", self.window), *compactions, *([("limit", self.limit)] if self.limit is not None else [])]
 
     def effective(self, part: P) -> P:
-        """Return *part*, a strategy's config or the limit, as it is applied: less what is reserved (R-CFG-11)."""
+        """Return *part*, a strategy's config or the limit, as it is applied: less what is reserved."""
+        # R-CFG-11
         return part.less(self.reserve_tokens) if self.reserve_tokens else part
 
     @property

@@ -62,7 +62,8 @@ class Config(BaseModel):
     budgets: ClassVar[tuple[str, ...]] = ()
 
     def less(self, tokens: int) -> Self:
-        """Return this config for a window beside which a request carries *tokens* (R-CFG-11)."""
+        """Return this config for a window beside which a request carries *tokens*."""
+        # R-CFG-11
         given = {name: getattr(self, name) for name in self.budgets}
         return self.model_copy(update={name: value - tokens for name, value in given.items() if value > 0})
 
