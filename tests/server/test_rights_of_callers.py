@@ -15,7 +15,7 @@ from ledger.memory import MemoryLedger
 from ledger.ports.models import SummaryText
 from ledger.server.callers import SCOPES
 from ledger.stores.in_memory import InMemoryStore
-from projections import config
+from projections import config as memory_config
 from projections.prompts import SummaryRequest
 from tests.server.conftest import Running, running
 
@@ -307,5 +307,5 @@ def test_a_file_cannot_edit_an_entry_into_one_of_the_system__I_32() -> None:
         write_id="w", entry_id="e", entry_version=2, content="x", tokens=1, tokens_before=1, tokenizer="", role="system"
     )
     with pytest.raises(NotPermitted, match="'system'"):
-        Rights(system=False, models=frozenset()).check_event(edited, known=config.load({}))
-    Rights(system=True, models=frozenset()).check_event(edited, known=config.load({}))
+        Rights(system=False, models=frozenset()).check_event(edited, known=memory_config.load({}))
+    Rights(system=True, models=frozenset()).check_event(edited, known=memory_config.load({}))
