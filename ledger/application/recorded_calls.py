@@ -39,7 +39,7 @@ _PAGE: Final = 64
 MOST_BRANCHES: Final = 50
 
 
-class _Found(msgspec.Struct, frozen=True):
+class _BranchFound(msgspec.Struct, frozen=True):
     """What a branch has of a call; the version of the last entry that it shares; whether the call is now in it."""
 
     branch: SharedBranch
@@ -66,11 +66,11 @@ async def record_call(handle: NamespaceHandle, call: ReportedCall, seen: SeenBra
         await _record_beside(handle, call)
         return
     for _ in range(_ATTEMPTS):
-        found: list[_Found] = []
+        found: list[_BranchFound] = []
         while len(found) < MOST_BRANCHES:
             name = _name(call, len(found))
             if seen.differs(name, call):
-                found.append(_Found(SharedBranch(0, ends=False)))
+                found.append(_BranchFound(SharedBranch(0, ends=False)))
                 continue
             one = await _recorded(handle, call, name, begins=not found)
             if one.done:
@@ -93,7 +93,7 @@ async def record_call(handle: NamespaceHandle, call: ReportedCall, seen: SeenBra
     raise Unavailable("other writers kept changing the branches of a session; try again")
 
 
-async def _branched(handle: NamespaceHandle, call: ReportedCall, found: Sequence[_Found]) -> bool:
+async def _branched(handle: NamespaceHandle, call: ReportedCall, found: Sequence[_BranchFound]) -> bool:
     """Begin a branch for *call*; return whether it is recorded, or is to be tried again."""
     goes, name = place(len(call.ids), [one.branch for one in found]), _name(call, len(found))
     if found and len(found) < MOST_BRANCHES:
@@ -116,13 +116,13 @@ def _name(call: ReportedCall, number: int) -> str:
     return f"{call.session_id}~{sha256(call.ids[-1].encode()).hexdigest()[:16]}"
 
 
-async def _recorded(handle: NamespaceHandle, call: ReportedCall, name: str, *, begins: bool) -> _Found:
+async def _recorded(handle: NamespaceHandle, call: ReportedCall, name: str, *, begins: bool) -> _BranchFound:
     """Write what branch *name* lacks of *call*, if it ends where the call goes on, or does not exist and *begins*."""
     stream = handle.stream(name, None)
 
-    async def decision_for(state: SessionState) -> "Decision[_Found]":
+    async def decision_for(state: SessionState) -> "Decision[_BranchFound]":
         if starts_life(handle, state) and not begins:
-            return Decision([], _Found(SharedBranch(0, ends=True), exists=False))
+            return Decision([], _BranchFound(SharedBranch(0, ends=True), exists=False))
         found = await _shared(handle, stream, state, call)
         if not found.done:
             newest = newest_imported(state.window.entries)
@@ -139,12 +139,12 @@ async def _recorded(handle: NamespaceHandle, call: ReportedCall, name: str, *, b
     return await _written(handle, stream, decision_for)
 
 
-async def _gone_on(handle: NamespaceHandle, call: ReportedCall, name: str) -> _Found:
+async def _gone_on(handle: NamespaceHandle, call: ReportedCall, name: str) -> _BranchFound:
     """Make the window of branch *name* what *call* was sent, and its answer, if it left messages of that branch out."""
     stream = handle.stream(name, None)
 
-    async def decision_for(state: SessionState) -> "Decision[_Found]":
-        found = _Found(SharedBranch(0, ends=False))
+    async def decision_for(state: SessionState) -> "Decision[_BranchFound]":
+        found = _BranchFound(SharedBranch(0, ends=False))
         if not _left_out(call, state, newest_imported(state.window.entries)):
             return Decision([], found)
         entries = [each for each in state.window.entries if is_imported(each.entry_id) or each.role == "system"]
@@ -183,8 +183,8 @@ async def _note(handle: NamespaceHandle, call: ReportedCall, entry: JsonObject) 
     """Write the hidden *entry*, which says something of the session of *call*, once."""
     stream = handle.stream(call.session_id, None)
 
-    async def decision_for(state: SessionState) -> "Decision[_Found]":
-        return await _decision(handle, stream, state, [], [entry], _Found(SharedBranch(0, ends=False), done=True))
+    async def decision_for(state: SessionState) -> "Decision[_BranchFound]":
+        return await _decision(handle, stream, state, [], [entry], _BranchFound(SharedBranch(0, ends=False), done=True))
 
     await _written(handle, stream, decision_for)
 
@@ -193,20 +193,20 @@ async def _record_beside(handle: NamespaceHandle, call: ReportedCall) -> None:
     """Write the record of *call*, with its messages, as a hidden entry, and what is beside it."""
     stream = handle.stream(call.session_id, None)
 
-    async def decision_for(state: SessionState) -> "Decision[_Found]":
-        found = _Found(SharedBranch(0, ends=False), done=True)
+    async def decision_for(state: SessionState) -> "Decision[_BranchFound]":
+        found = _BranchFound(SharedBranch(0, ends=False), done=True)
         return await _decision(handle, stream, state, [], [*call.besides, kept_whole(call)], found)
 
     await _written(handle, stream, decision_for)
 
 
-async def _written(handle: NamespaceHandle, stream: Stream, decision_for: DecisionFor[_Found]) -> _Found:
+async def _written(handle: NamespaceHandle, stream: Stream, decision_for: DecisionFor[_BranchFound]) -> _BranchFound:
     _, found = await handle.services.commands.write_with_note(stream, decision_for, actor=handle.actor)
     assert found is not None, "there is no idempotency key"
     return found
 
 
-async def _shared(handle: NamespaceHandle, stream: Stream, state: SessionState, call: ReportedCall) -> _Found:
+async def _shared(handle: NamespaceHandle, stream: Stream, state: SessionState, call: ReportedCall) -> _BranchFound:
     """Return what the session has of *call*, which is done there if the session has no other entry after that."""
     shared, version = 0, 0
     if not starts_life(handle, state):
@@ -218,7 +218,7 @@ async def _shared(handle: NamespaceHandle, stream: Stream, state: SessionState, 
                 shared, version = until - len(page) + last + 1, known[page[last]]
                 break
     ends = shared == len(call.ids) or await _ends(handle, stream, state, call.ids[:shared])
-    return _Found(SharedBranch(shared, ends=ends), version, done=ends)
+    return _BranchFound(SharedBranch(shared, ends=ends), version, done=ends)
 
 
 async def _ends(handle: NamespaceHandle, stream: Stream, state: SessionState, ids: Sequence[str]) -> bool:
@@ -259,9 +259,9 @@ async def _decision(
     state: SessionState,
     shown: Sequence[JsonObject],
     beside: Sequence[JsonObject],
-    note: _Found,
+    note: _BranchFound,
     left: Sequence[tuple[int, int]] = (),
-) -> "Decision[_Found]":
+) -> "Decision[_BranchFound]":
     """Return the commands that add *shown* and those *beside*, which the window hides, unless they are stored.
 
     The entries *left*, each a version and its tokens, leave the window.

@@ -32,6 +32,9 @@ _HEAVY: Final = re.compile(
 )
 #: What a page tries and may give up: it does not wait for the turn of its caller, and ends when the client has gone.
 _TRIED: Final = re.compile(r"(?:/v1/sessions/[^/]+/(?P<timed>what-if|trials)|/v1(?:/sessions/[^/]+)?/verify-stream)")
+#: Each word of a search is looked up and weighed; so many bytes of a body are some hundred words.
+_SEARCH: Final = re.compile(r"/v1/(?:search|long-term-memory/search)")
+LONG_SEARCH_B: Final = 2 * 1024
 #: How long a what-if or trials may take.
 TRY_S: Final = 20.0
 #: How long the next request waits for the end of the one before.
@@ -69,6 +72,8 @@ class HeavyRequests:
         length, encoding = _length_of_body(scope), _encoding_of(scope)
         tried = _TRIED.fullmatch(scope["path"])
         heavy = tried is not None or _HEAVY.fullmatch(scope["path"]) is not None
+        if _SEARCH.fullmatch(scope["path"]) is not None:
+            heavy = length is None or length > LONG_SEARCH_B
         tool = scope["path"] == MCP_PATH
         if not heavy and not tool and encoding is None and length is not None and length <= LARGE_B:
             await self._app(scope, receive, send)

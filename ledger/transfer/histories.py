@@ -32,7 +32,7 @@ from ledger.transfer.lines import Header
 _TOKEN_BITS: Final = 63
 
 
-class _Session(msgspec.Struct, gc=False):
+class _Followed(msgspec.Struct, gc=False):
     """Entries by version, each as a number made of its id and its tokens; compactions that run, by id."""
 
     entries: dict[int, int] = msgspec.field(default_factory=dict)
@@ -45,14 +45,14 @@ class Histories:
     def __init__(self, header: Header) -> None:
         self._header = header
         self._lives = Lives()
-        self._sessions: dict[UUID, _Session] = {}
+        self._sessions: dict[UUID, _Followed] = {}
         #: What forks continue from, copied when it has come.
         self._points: dict[tuple[UUID, int], dict[int, int]] = {}
         self._event_ids: set[int] = set()
 
     def fork(self, stream_id: UUID, point: tuple[UUID, int]) -> None:
         """Begin a stream that continues another one at *point*, which has come before."""
-        self._sessions[stream_id] = _Session(entries=dict(self._points[point]))
+        self._sessions[stream_id] = _Followed(entries=dict(self._points[point]))
 
     def remember(self, point: tuple[UUID, int]) -> None:
         """Keep the newest stream of *point* as it is now, for forks."""
@@ -72,10 +72,10 @@ class Histories:
         self._event_ids.add(number)
         return self._lives.problem(event) or self._follow(event, payload)
 
-    def _session(self, stream_id: UUID) -> _Session:
+    def _session(self, stream_id: UUID) -> _Followed:
         found = self._sessions.get(stream_id)
         if found is None:
-            found = self._sessions[stream_id] = _Session()
+            found = self._sessions[stream_id] = _Followed()
         return found
 
     def _follow(self, event: StoredEvent, payload: Event | OpaqueEvent) -> str | None:
@@ -100,7 +100,7 @@ class Histories:
                 pass
         return None
 
-    def _open(self, event: StoredEvent, payload: SessionOpened, session: _Session) -> str | None:
+    def _open(self, event: StoredEvent, payload: SessionOpened, session: _Followed) -> str | None:
         named = Stream.of(payload.namespace, payload.session_id, payload.user_id)
         if (named.namespace, named.stream_id) != (self._header.namespace, event.stream_id):
             return "it opens a session of another name"
@@ -115,7 +115,7 @@ class Histories:
 
 
 def _compact(
-    session: _Session, payload: CompactionRequested | CompactionCompleted | CompactionFailed | CompactionDiscarded
+    session: _Followed, payload: CompactionRequested | CompactionCompleted | CompactionFailed | CompactionDiscarded
 ) -> str | None:
     if isinstance(payload, CompactionRequested):
         running = session.running
@@ -133,7 +133,7 @@ def _compact(
     return None
 
 
-def _missing(session: _Session, covered: Ranges) -> str | None:
+def _missing(session: _Followed, covered: Ranges) -> str | None:
     for ends in covered:
         for version in ends:
             if version not in session.entries:

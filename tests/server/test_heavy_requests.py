@@ -110,6 +110,43 @@ def test_requests_that_need_much_of_the_processor_go_to_the_helper() -> None:
         ]  # fmt: skip
 
 
+def test_a_long_search_goes_to_the_helper_and_a_short_one_does_not__S_17() -> None:
+    """24 searches of 900 words kept health waiting."""
+    words = " ".join(f"word{number}" for number in range(900))
+    with helped() as (service, inline):
+        for query, paths in (("table for two", []), (words, ["/v1/search"])):
+            answer = httpx.post(f"{service.url}/v1/search", json={"query": query})
+            assert answer.status_code == 200, answer.text
+            assert inline.paths == paths
+
+
+def long_search(client: httpx.Client, number: int) -> int:
+    query = " ".join(f"message {number + at}" for at in range(450))
+    with httpx.Client(base_url=client.base_url, timeout=120) as own:
+        return own.post("/v1/search", json={"query": query}).status_code
+
+
+@pytest.mark.slow
+def test_health_answers_at_once_while_one_caller_searches_for_many_words__S_17(
+    tmp_path: Path, server: Server, fresh_database: str
+) -> None:
+    """24 searches of 900 words among 10,000 entries; a few of them may be told to come later."""
+    with serving_a_long_session(tmp_path, server, fresh_database, 10_000) as client:
+        assert long_search(client, 0) == 200  # it starts the helper
+        seconds: list[float] = []
+        with ThreadPoolExecutor(24) as pool:
+            asked = [pool.submit(long_search, client, number) for number in range(24)]
+            while not all(each.done() for each in asked):
+                began = time.perf_counter()
+                assert client.get("/v1/health").status_code == 200
+                seconds.append(time.perf_counter() - began)
+                time.sleep(0.01)
+        assert {each.result() for each in asked} <= {200, 429}
+        typical = statistics.median(seconds)
+        print(f"{len(seconds)} answers, median {typical * 1000:.0f} ms, longest {max(seconds) * 1000:.0f} ms")
+        assert typical < 0.05
+
+
 def test_a_caller_has_one_heavy_request_at_a_time_and_few_that_wait() -> None:
     with helped() as (item, inline):
         inline.open.clear()

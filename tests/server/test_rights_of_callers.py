@@ -9,10 +9,13 @@ import pytest
 
 from ledger.application.rights import Rights
 from ledger.clock import SystemClock
+from ledger.errors import NotPermitted
+from ledger.events import EntryEdited
 from ledger.memory import MemoryLedger
 from ledger.ports.models import SummaryText
 from ledger.server.callers import SCOPES
 from ledger.stores.in_memory import InMemoryStore
+from projections import config as memory_config
 from projections.prompts import SummaryRequest
 from tests.server.conftest import Running, running
 
@@ -297,3 +300,12 @@ def test_without_the_rights_of_callers_a_writer_chooses_the_model(
     done = writer.post("/v1/sessions/unguarded/compact", json={"model": "dear-model", "force": True})
     assert done.status_code == 200, done.text
     assert [request.model for request in model.asked[before:]] == ["dear-model"]
+
+
+def test_a_file_cannot_edit_an_entry_into_one_of_the_system__I_32() -> None:
+    edited = EntryEdited(
+        write_id="w", entry_id="e", entry_version=2, content="x", tokens=1, tokens_before=1, tokenizer="", role="system"
+    )
+    with pytest.raises(NotPermitted, match="'system'"):
+        Rights(system=False, models=frozenset()).check_event(edited, known=memory_config.load({}))
+    Rights(system=True, models=frozenset()).check_event(edited, known=memory_config.load({}))
