@@ -1,4 +1,4 @@
-"""Messages in the shapes of other SDKs: each call, result and text is read as what it is. Source: adapters IN-17, IN-18."""
+"""Messages in the shapes of other SDKs: text, calls and results are what they are. Source: adapters IN-17, IN-18."""
 
 import json
 from typing import Any
