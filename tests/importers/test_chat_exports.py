@@ -1,4 +1,4 @@
-"""Exports of chat applications: the branch that was shown is the session, others are beside it. Source: IN-19."""
+"""Exports of chat applications: the branch that was shown is the session. Source: adapters IN-19."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Messages in the shapes of other SDKs: each call, result and text is read as what it is. Source: adapters IN-17."""
+"""Messages in the shapes of other SDKs: text, calls and results are what they are. Source: adapters IN-17, IN-18."""
 
 import json
 from typing import Any
@@ -226,7 +226,7 @@ def assistants_page(*, newest_first: bool = True) -> dict[str, Any]:
 
 @pytest.mark.parametrize("newest_first", [True, False])
 @pytest.mark.parametrize("as_page", [True, False])
-def test_a_thread_of_the_assistants_api_is_read_oldest_first__IN_17(newest_first: bool, as_page: bool) -> None:
+def test_a_thread_of_the_assistants_api_is_read_oldest_first__IN_18(newest_first: bool, as_page: bool) -> None:
     page = assistants_page(newest_first=newest_first)
     value = page if as_page else page["data"]
     (found,) = read(documents(json.dumps(value).encode()), name="file")

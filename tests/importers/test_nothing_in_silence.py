@@ -1,4 +1,4 @@
-"""Law of all importers: what is not understood is named with its line, and most of a file is refused. Source: IN-20."""
+"""Law of all importers: what is not understood is named, and most of a file is refused. Source: adapters IN-20."""
 
 import json
 import random
