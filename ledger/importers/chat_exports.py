@@ -122,7 +122,9 @@ def _of_chatgpt(message: JsonObject) -> JsonObject:
         original_timestamp=message.get("create_time"),
     )
     unseen = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
-    blank = not text.strip() and entry["kind"] == "message"
+    blank = entry["kind"] == "message" and entry["content"] == EMPTY
+    if blank and kind == "text":
+        entry["content"] = "[blank message]"
     return hidden(entry) if blank or unseen or kind in {"thoughts", "reasoning_recap"} else entry
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from ledger.errors import ImportRefused
 from ledger.importers import IMPORTERS, documents, read
-from ledger.importers.parts.steps import is_hidden
+from ledger.importers.parts.steps import NOTE, is_hidden
 from tests.support.importer_samples import SAMPLES
 
 SHOWN = {
@@ -41,6 +41,24 @@ def test_the_branch_that_is_shown_is_the_session__IN_19(name: str) -> None:
     assert [each.name for each in IMPORTERS if each.detects(documents(data))] == ["chat-export"]
     assert texts(json.loads(data)) == SHOWN[name]
     assert texts(json.loads(data)[0]) == SHOWN[name]
+
+
+def test_the_blank_message_that_chatgpt_begins_with_is_understood__IN_20() -> None:
+    """Only a text is: a blank message of an unknown kind shows less than it says."""
+    value = sample("chat_export_chatgpt.json")
+    asked = value[0]["mapping"]["u1"]["message"]
+    blank: dict[str, Any] = {"author": {"role": "system"}, "status": "finished_successfully"}
+    for content_type, notes in (("text", 0), ("hologram", 1)):
+        blank["content"] = {"content_type": content_type, "parts": [""]}
+        value[0]["mapping"] = {
+            "s": {"id": "s", "message": blank, "parent": None},
+            "u": {"id": "u", "message": asked, "parent": "s"},
+        }
+        value[0]["current_node"] = "u"
+        steps = [step for one in read(documents(json.dumps(value).encode()), name="file") for step in one.batches]
+        found = [draft.metadata or {} for batch in steps for draft in batch]
+        assert sum(NOTE in metadata for metadata in found) == notes, content_type
+        assert found[0]["hidden"] is True
 
 
 def test_another_node_may_be_the_current_one__IN_19() -> None:
