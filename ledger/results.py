@@ -82,7 +82,8 @@ class RebuildProgress(msgspec.Struct, frozen=True, kw_only=True):
     """A rebuild under *config*: how far it is, or how it ended.
 
     While it runs, *until* is the version that it had come to when a model last wrote a summary for it, and *version*
-    that of the session. *summaries* counts the texts that models wrote for it. *reason* and *detail* say why it failed.
+    that of the session. *summaries* counts the texts that models wrote for it. It is *paused* while it waits for a
+    worker, because one request may ask for no more. *reason* and *detail* say why it failed.
     """
 
     rebuild_id: str
@@ -94,6 +95,7 @@ class RebuildProgress(msgspec.Struct, frozen=True, kw_only=True):
     summaries: int
     until: int
     version: int
+    paused: bool = False
     ended_version: int | None = None
     reason: RebuildFailure | None = None
     detail: str = ""

@@ -50,7 +50,7 @@ from ledger.results import (
     WhatIf,
     When,
 )
-from ledger.search.finder import SearchResult
+from ledger.search.results import SearchResult
 from ledger.session.drafts import EntryDraft
 from ledger.session.kept_drafts import KeptDraft
 from ledger.session.state import SessionState

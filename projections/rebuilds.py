@@ -23,7 +23,8 @@ class Rebuild(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A rebuild that was requested at *version*.
 
     While it runs, *until* is the version that it had come to when a model last wrote a text for it, and *summaries*
-    counts those texts. *ended_version* is that of the event that ended it. Times are in microseconds.
+    counts those texts; if it is *paused*, no process carries it out until a worker does. *ended_version* is that of the
+    event that ended it. Times are in microseconds.
     """
 
     rebuild_id: str
@@ -34,6 +35,7 @@ class Rebuild(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     status: RebuildStatus = "running"
     until: int = 0
     summaries: int = 0
+    paused: bool = False
     ended_version: int | None = None
     reason: RebuildFailure | None = None
     detail: str = ""
@@ -55,13 +57,19 @@ def evolve(state: Rebuild | None, event: RecordedEvent) -> Rebuild | None:
     if state is None or getattr(payload, "rebuild_id", None) != state.rebuild_id or state.status != "running":
         return state
     match payload:
-        case RebuildAnswered(until=until):
+        case RebuildAnswered(until=until, paused=paused):
             return replace(
-                state, until=max(state.until, until), summaries=state.summaries + 1, touched_us=event.recorded_us
+                state,
+                until=max(state.until, until),
+                summaries=state.summaries + 1,
+                paused=paused,
+                touched_us=event.recorded_us,
             )
         case RebuildCompleted():
-            return replace(state, status="completed", ended_version=event.version)
+            return replace(state, status="completed", paused=False, ended_version=event.version)
         case RebuildFailed(reason=reason, detail=detail):
-            return replace(state, status="failed", ended_version=event.version, reason=reason, detail=detail)
+            return replace(
+                state, status="failed", paused=False, ended_version=event.version, reason=reason, detail=detail
+            )
         case _:
             return state

@@ -122,6 +122,7 @@ async def get_rebuild(
         summaries=found.summaries,
         until=found.until,
         version=state.version,
+        paused=found.paused,
         ended_version=found.ended_version,
         reason=found.reason,
         detail=found.detail,

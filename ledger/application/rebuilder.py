@@ -6,49 +6,23 @@ and finds the texts that models wrote before in the log. Source: R-RBD-2 … R-R
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from datetime import timedelta
-from itertools import groupby
-from typing import Final
-
-from msgspec.structs import asdict
 
 from ledger.application.command_handler import CommandHandler
-from ledger.application.writes import Decision
-from ledger.codec import decode
-from ledger.compaction.driving import drive
-from ledger.errors import LedgerError, SummarizerFailed
-from ledger.events import (
-    ModelOutput,
-    RebuildAnswered,
-    RebuildFailed,
-    RecordedEvent,
-    ReturnedEntry,
-    to_datetime,
-    to_microseconds,
-)
+from ledger.application.rebuild_run import Ended, Paused, RebuildRun
+from ledger.errors import LedgerError
+from ledger.events import RebuildFailed, to_datetime
 from ledger.ids import Stream
-from ledger.ports import Clock, Store, Summarizer, SummaryText
-from ledger.session.commands import Command
-from ledger.session.rebuild_commands import AnswerRebuild, CompleteRebuild, FailRebuild
+from ledger.ports import Clock, Store, Summarizer
+from ledger.session.rebuild_commands import FailRebuild
 from ledger.session.rebuilding import running
 from ledger.session.state import SessionState
 from ledger.summarizers.model_calls import ModelCalls
-from ledger.what_if.answers import Answered, KnownAnswers, SummaryCache, cache_of
-from ledger.what_if.replay import Replay
-from ledger.what_if.replayed import Replayed
-from ledger.what_if.run import AnswerSource, answer_source
-from projections import config as memory_config
-from projections import ranges, working_memory
-from projections.entries import Entry
-from projections.history import HISTORY, History
-from projections.prompts import SummaryRequest
+from ledger.what_if.answers import SummaryCache
 from projections.rebuilds import Rebuild
-from projections.working_memory import EntryFlags, WorkingMemory
 
 log = logging.getLogger("ledger")
-
-_EVENTS_AT_ONCE: Final = 500  # then other work of the process has its turn
 
 
 class Rebuilder:
@@ -75,6 +49,8 @@ class Rebuilder:
         self._models = models
         self._summarizer_of = summarizer_of
         self._tried = tried
+        #: For how many texts a run may ask models before it pauses; a worker goes on. None is all.
+        self.most_in_a_row: int | None = None
         self._tasks: dict[str, tuple[Stream, asyncio.Task[None]]] = {}
 
     def start(self, stream: Stream, rebuild: Rebuild, *, actor: str) -> None:
@@ -85,10 +61,16 @@ class Rebuilder:
         self._tasks[rebuild.rebuild_id] = (stream, task)
         task.add_done_callback(lambda _: self._tasks.pop(rebuild.rebuild_id, None))
 
-    def resume(self, stream: Stream, state: SessionState, *, actor: str) -> None:
-        """Go on with a rebuild of the session that no process has carried further for as long as its lease."""
+    def resume(self, stream: Stream, state: SessionState, *, actor: str, claimed: bool = False) -> None:
+        """Go on with a rebuild of the session that no process has carried further for as long as its lease.
+
+        A paused one goes on at once if the caller has *claimed* it, so that no other process does.
+        """
         found = running(state)
-        if found is not None and to_datetime(found.touched_us) < self._clock.now() - self._lease:
+        if found is None:
+            return
+        is_left = to_datetime(found.touched_us) < self._clock.now() - self._lease
+        if is_left or (claimed and found.paused):
             self.start(stream, found, actor=actor)
 
     def tasks(self, stream: Stream | None = None) -> list[asyncio.Task[None]]:
@@ -96,10 +78,22 @@ class Rebuilder:
         return [task for own, task in self._tasks.values() if stream is None or own.stream_id == stream.stream_id]
 
     async def _run(self, stream: Stream, rebuild: Rebuild, actor: str) -> None:
-        run = _RebuildRun(self._store, self._commands, self._clock, self._models, self._tried, stream, rebuild, actor)
+        run = RebuildRun(
+            self._store,
+            self._commands,
+            self._clock,
+            self._models,
+            self._tried,
+            stream,
+            rebuild,
+            actor,
+            most=self.most_in_a_row,
+        )
         try:
             await run.carry_out(self._summarizer_of(stream))
-        except _Ended as ended:
+        except Paused:
+            log.info("a rebuild waits for a worker, after %s summaries in a row", self.most_in_a_row)
+        except Ended as ended:
             failed = RebuildFailed(
                 write_id=self._clock.ulid(), rebuild_id=rebuild.rebuild_id, reason="error", detail=str(ended)[:500]
             )
@@ -107,168 +101,3 @@ class Rebuilder:
             await run.write(FailRebuild(failed))
         except LedgerError as fault:  # it goes on after its lease
             log.warning("a rebuild was interrupted: %s", fault.code)
-
-
-class _Ended(Exception):
-    """A rebuild cannot go on."""
-
-
-class _RebuildRun:
-    """One rebuild, from its request to the switch."""
-
-    def __init__(
-        self,
-        store: Store,
-        commands: CommandHandler,
-        clock: Clock,
-        models: ModelCalls,
-        tried: SummaryCache,
-        stream: Stream,
-        rebuild: Rebuild,
-        actor: str,
-    ) -> None:
-        self._store = store
-        self._commands = commands
-        self._clock = clock
-        self._models = models
-        self._tried = tried
-        self._stream = stream
-        self._rebuild = rebuild
-        self._actor = actor
-        self._history: History = HISTORY.initial
-        self._flags = WorkingMemory()
-
-    async def write(self, command: Command) -> bool:
-        """Record *command*; return False if the rebuild does not run any more."""
-
-        async def commands_for(state: SessionState) -> Sequence[Command]:
-            return [command]
-
-        return bool((await self._commands.write(self._stream, commands_for, actor=self._actor)).events)
-
-    async def carry_out(self, summarizer: Summarizer) -> None:
-        """Replay all events, those that come meanwhile too, and make the session what the replay ended in.
-
-        Raises:
-            _Ended: the model does not answer, or there is none.
-            LedgerError: the store is not available; or a newer release wrote an event.
-        """
-        events, seen = await self._events_after(0), 0
-        if not events:
-            return
-        source = answer_source(summarizer, events)
-        config = memory_config.load(self._rebuild.config)
-        replay = Replay(config, method=source.method, model=source.model, names=self._rebuild.rebuild_id)
-        # a call that failed is made again
-        cache = {digest: found for digest, found in cache_of(events).items() if isinstance(found, Answered)}
-
-        async def answer(request: SummaryRequest) -> SummaryText:
-            known = cache.get(request.request_hash)
-            if known is None:
-                known = cache[request.request_hash] = await self._ask(replay, source, request)
-            return SummaryText(known.text, known.input_tokens, known.output_tokens)
-
-        while events:
-            for part in _parts(events):
-                replayed = await drive(replay.steps(part), answer)
-                self._history = HISTORY.fold(part, self._history)
-                for event in part:
-                    self._flags = working_memory.evolve(self._flags, event)
-                await asyncio.sleep(0)
-            seen = events[-1].version
-            events = await self._events_after(seen) or await self._switch(replayed, seen)
-
-    async def _events_after(self, version: int) -> list[RecordedEvent]:
-        return [decode(stored) for stored in await self._store.events.read_stream(self._stream, after=version)]
-
-    async def _ask(self, replay: Replay, source: AnswerSource, request: SummaryRequest) -> Answered:
-        """Return the text that the model writes, or wrote for a what-if, and record it first.
-
-        Raises:
-            _Ended: there is no model, it does not answer, or the rebuild does not run any more.
-            SummarizerFailed: what the model wrote is of no use, or the strategy writes a summary without a model.
-        """
-        found: SummaryText | KnownAnswers | None = self._tried.get(request.request_hash)
-        if not isinstance(found, Answered):
-            found = await self._called(replay, source, request)
-        answered = RebuildAnswered(
-            write_id=self._clock.ulid(),
-            rebuild_id=self._rebuild.rebuild_id,
-            until=replay.version,
-            output=ModelOutput(
-                request_hash=request.request_hash,
-                text=found.text,
-                input_tokens=found.input_tokens,
-                output_tokens=found.output_tokens,
-            ),
-            model=request.model,
-        )
-        if not await self.write(AnswerRebuild(answered)):
-            raise _Ended("it was superseded")
-        return Answered(found.text, found.input_tokens, found.output_tokens)
-
-    async def _called(self, replay: Replay, source: AnswerSource, request: SummaryRequest) -> SummaryText:
-        if source.summarizer is None:
-            raise _Ended("a summary has no recorded text, and there is no model; set a summarizer and ask again")
-        try:
-            return await self._models.answer(source.summarizer, request)
-        except SummarizerFailed as fault:
-            fails = replay.asking is None or replay.asking.on_failure == "fail"
-            if fails and fault.reason in {"error", "timeout"}:
-                raise _Ended(f"{fault.reason}: {fault}") from fault
-            raise
-
-    async def _switch(self, replayed: Replayed, seen: int) -> list[RecordedEvent]:
-        """Make the session what the replay ended in; return the events after *seen* if there are newer ones."""
-
-        async def decision_for(state: SessionState) -> Decision[bool]:
-            if state.version != seen:
-                return Decision([], True)
-            return Decision([self._completion(state, replayed)], False)
-
-        _, is_behind = await self._commands.write_with_note(self._stream, decision_for, actor=self._actor)
-        return await self._events_after(seen) if is_behind else []
-
-    def _completion(self, state: SessionState, replayed: Replayed) -> CompleteRebuild:
-        wanted, active = replayed.state.window.entries, state.window.entries
-        erased = ranges.union(each.outcome.covered for each in replayed.newest if each.outcome.effect == "erase")
-        returned, removed = [], set(replayed.removed)
-        for past in self._history.entries:
-            if past.status == "removed":
-                removed.add(past.version)
-            elif past.status != "cleared":
-                comes_back = wanted.has(past.version) and not active.has(past.version)
-                was_erased = past.status == "erased"
-                if comes_back or (was_erased and not ranges.contains(erased, past.version)):
-                    returned.append(_returned(past, self._flags.flags, erased=was_erased))
-        return CompleteRebuild(
-            write_id=self._clock.ulid(),
-            rebuild_id=self._rebuild.rebuild_id,
-            wanted=replayed.state,
-            compactions=replayed.newest,
-            returned=tuple(returned),
-            removed=frozenset(removed),
-        )
-
-
-def _parts(events: Sequence[RecordedEvent]) -> Iterator[list[RecordedEvent]]:
-    """Yield *events* in parts that divide no batch."""
-    part: list[RecordedEvent] = []
-    for _, batch in groupby(events, key=lambda event: event.payload.write_id):
-        part.extend(batch)
-        if len(part) >= _EVENTS_AT_ONCE:
-            yield part
-            part = []
-    if part:
-        yield part
-
-
-def _returned(entry: Entry, flags: EntryFlags, *, erased: bool) -> ReturnedEntry:
-    persisted = flags.persisted_at(entry.version)
-    fields = {name: value for name, value in asdict(entry).items() if name in Entry.__struct_fields__}
-    return ReturnedEntry(
-        **fields,
-        extracted=ranges.contains(flags.extracted, entry.version),
-        persisted_us=to_microseconds(persisted) if persisted else 0,
-        erased=erased,
-    )

@@ -4,7 +4,7 @@ from ledger.application.handle import NamespaceHandle
 from ledger.errors import InvalidInput
 from ledger.names import check_name
 from ledger.ports.search_index import SearchQuery
-from ledger.search.finder import SearchResult
+from ledger.search.results import SearchResult
 from ledger.strict_json import check_flag, check_integer
 
 MOST_FOUND = 1_000

@@ -39,7 +39,7 @@ COMMANDS = {
         "entry show": ("entries", "Show an entry, what became of it, and every change of it."),
         "kept list": ("kept", "List the values that are kept beside the window, by key."),
         "kept get": ("kept", "Print the value of a key, or write its bytes to a file."),
-        "timeline": ("session_reads", "List the events in order: what happened, when, and to what."),
+        "timeline": ("timeline", "List the events in order: what happened, when, and to what."),
         "stats": ("session_reads", "Count entries, summaries and tokens."),
         "view": ("view", "Look at a session, a transcript or all sessions in a browser, or write one HTML file."),
         "search": ("search", "Search everything that was ever said, in the window or not, and the summaries."),

@@ -13,7 +13,7 @@ from ledger.cli.arguments import UserOption, opened
 from ledger.cli.output import STYLES, one_line, safe
 from ledger.errors import InvalidInput
 from ledger.json_models.searching import HitsShape
-from ledger.search.finder import SearchResult
+from ledger.search.results import SearchResult
 from projections.languages import FALLBACK, UNSPACED, stem
 from projections.prompts import label
 from projections.word_index import Why

@@ -22,7 +22,8 @@ class RebuildRequested(Payload, frozen=True):
 class RebuildAnswered(Payload, frozen=True):
     """A model wrote a text for a running rebuild, which had come to the event of version *until*.
 
-    Nothing has changed yet: whoever goes on with the rebuild finds the text here and asks no model again.
+    Nothing has changed yet: whoever goes on with the rebuild finds the text here and asks no model again. With *paused*
+    the process that asked stops here, because it may not ask for more texts in a row, and a worker goes on.
     """
 
     type = "rebuild.answered"
@@ -30,6 +31,7 @@ class RebuildAnswered(Payload, frozen=True):
     until: int
     output: ModelOutput
     model: str | None = None
+    paused: bool = False
 
 
 class RebuildFailed(Payload, frozen=True):

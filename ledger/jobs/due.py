@@ -100,8 +100,12 @@ def _compaction(state: SessionState, backlog: Backlog, plan: WorkPlan) -> DueJob
     ]
     unstarted: list[DueJob] = []
     if (rebuild := running(state)) is not None:
-        due_at = to_datetime(rebuild.touched_us) + lease
-        started_jobs.append(DueJob("compact", f"rebuild {rebuild.rebuild_id}", due_at))
+        touched = to_datetime(rebuild.touched_us)
+        named = f"rebuild {rebuild.rebuild_id}"
+        if rebuild.paused:  # no process carries it out
+            started_jobs.append(DueJob("compact", f"{named} after {rebuild.summaries}", touched))
+        else:
+            started_jobs.append(DueJob("compact", named, touched + lease))
     if backlog.batch and any(plan_automatic(state, strategy) is not None for strategy in state.config.compactions):
         due_at = to_datetime(state.updated_us) + timedelta(seconds=UNSTARTED_S)
         unstarted.append(DueJob("compact", f"plan {state.version}", due_at))

@@ -13,7 +13,8 @@ class RebuildShape(Shape):
     """A rebuild under a memory config: how far it is, or how it ended.
 
     While it runs, *until* is the version that it had come to when a model last wrote a summary for it, and *version*
-    that of the session. *summaries* counts the texts that models wrote for it. *reason* and *detail* say why it failed.
+    that of the session. *summaries* counts the texts that models wrote for it. It is *paused* while it waits for a
+    worker, because one request may ask for no more. *reason* and *detail* say why it failed.
     """
 
     rebuild_id: str
@@ -25,6 +26,7 @@ class RebuildShape(Shape):
     summaries: int
     until: int
     version: int
+    paused: bool
     ended_version: int | None
     reason: RebuildFailure | None
     detail: str

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ledger.json_models.base import Shape, UserId
 from ledger.json_models.entries import EntryShape, SummaryShape
-from ledger.search.finder import SearchResult
+from ledger.search.results import SearchResult
 
 
 class ScorePartsShape(Shape):

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 
-import msgspec
 from msgspec.structs import replace
 
 from ledger.codec import decode
@@ -17,6 +16,7 @@ from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.ports.search_index import PieceHit, SearchQuery
 from ledger.search.index import SearchIndex
+from ledger.search.results import SearchResult, as_knowledge, result_at
 from ledger.session.state import SessionState
 from ledger.session.views import window_of
 from ledger.tokenizers import TOKENIZERS
@@ -24,11 +24,10 @@ from projections.entries import Entry
 from projections.history import HISTORY, History
 from projections.ranges import ranges_of
 from projections.retrieved import hints_for, index_of, newest_question
-from projections.search import SearchKind, words_of
+from projections.search import words_of
 from projections.strategies.base import NO_HINTS, Hints, Recalled
 from projections.strategies.recall import Recall
 from projections.strategies.summarizer import KnowledgeBase, SummarizerStrategy
-from projections.summaries import Summary
 from projections.window import Knowledge, Window, runs_beside_recalled
 from projections.word_index import Why
 from projections.words import AskedWords, asked_words, index_words
@@ -42,28 +41,6 @@ _READ = 50  # hits that are read from the log at once
 _SPARE = 2  # times the budget of a window, since some hits do not fit and others are shown anyway
 _LEFT_OUT = 64  # versions between two shown entries that are looked at first
 _SPARSE = 4  # events read for each surrounding entry: not every event adds one
-
-
-class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A text that a search found: its place, its score, and the entries around it.
-
-    *text* is the part that matched, and *first_character* is where it starts. *entry* is set for kind ``entry``,
-    *summary* for ``summary`` and ``knowledge``. *before* and *after* are entries of the same session, oldest first.
-    *why* says what it was found by.
-    """
-
-    session_id: str
-    user_id: str | None
-    version: int
-    kind: SearchKind
-    score: float
-    text: str
-    first_character: int = 0
-    entry: Entry | None = None
-    summary: Summary | None = None
-    before: tuple[Entry, ...] = ()
-    after: tuple[Entry, ...] = ()
-    why: Why = Why()
 
 
 class Finder:
@@ -202,7 +179,7 @@ class Finder:
             pieces_query = SearchQuery(text=query, kinds=("knowledge",), collection=base.collection_id, limit=limit)
             found = await self.search(pieces_query, around=0, catch_up=True)
             others = [item for item in found if item.summary is None or item.summary.summary_id not in shown]
-            pieces += [_knowledge(item) for item in others[: base.top_k]]
+            pieces += [as_knowledge(item) for item in others[: base.top_k]]
         if not pieces:
             return hints
         tokenizer = TOKENIZERS[state.config.tokenizer]
@@ -240,7 +217,7 @@ class Finder:
         summaries = await read_summaries(self._store, stream, {hit.version for hit in hits if hit.kind != "entry"})
         ordered = [entries[version] for version in sorted(shown & entries.keys())]
         return [
-            (hit, _found(hit, entries.get(hit.version), summaries.get(hit.version), ordered, around)) for hit in hits
+            (hit, result_at(hit, entries.get(hit.version), summaries.get(hit.version), ordered, around)) for hit in hits
         ]
 
     def _why(self, hit: PieceHit, asked: AskedWords, text: str, entry: Entry | None) -> Why:
@@ -272,40 +249,6 @@ class Finder:
             await self.embed()
         except LedgerError as fault:
             log.warning("some texts have no vector and are found by words only: %s", fault)
-
-
-def _found(
-    hit: PieceHit, entry: Entry | None, summary: Summary | None, ordered: Sequence[Entry], around: int
-) -> SearchResult | None:
-    whole = entry.content if hit.kind == "entry" and entry else summary.text if summary else None
-    if whole is None:
-        return None
-    is_entry = hit.kind == "entry"
-    near = ordered if is_entry and around else ()
-    return SearchResult(
-        session_id=hit.session_id,
-        user_id=hit.user_id or None,
-        version=hit.version,
-        kind=hit.kind,
-        score=hit.score,
-        text=whole[hit.first_character : hit.first_character + hit.characters],
-        first_character=hit.first_character,
-        entry=entry if is_entry else None,
-        summary=None if is_entry else summary,
-        before=tuple([other for other in near if other.version < hit.version][-around:]),
-        after=tuple([other for other in near if other.version > hit.version][:around]),
-    )
-
-
-def _knowledge(found: SearchResult) -> Knowledge:
-    source = KnowledgeSource(
-        session_id=found.session_id,
-        version=found.version,
-        first_character=found.first_character,
-        characters=len(found.text),
-        user_id=found.user_id or "",
-    )
-    return Knowledge(found.text, source)
 
 
 def _shown_bases(state: SessionState) -> list[KnowledgeBase]:

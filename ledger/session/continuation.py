@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ledger.events import Continuation, CountedFailures, CountedItems, JsonObject, Numbered, Ranges, StrategyProgress
 from ledger.session.state import SessionState, end_of_batch, progress_from
 from projections import ranges
+from projections.compactions import Compactions
 from projections.items import Items, Numbering
 from projections.strategies import COMPACTIONS
 from projections.strategies.interactions import Triggers
@@ -34,17 +35,7 @@ def continuation_of(state: SessionState, versions: Sequence[int]) -> Continuatio
         watermarks=tuple(sorted((key, mark) for key, mark in counted.watermarks if key in marked)),
         failures=tuple(
             sorted(
-                (
-                    CountedFailures(
-                        key=failed.key,
-                        block=failed.block,
-                        count=failed.count,
-                        entries_since=counted.entries - failed.seen_entries,
-                        reason=failed.reason,
-                    )
-                    for failed in counted.failures
-                    if failed.key in keys and not failed.replaced
-                ),
+                (failed for failed in counted_failures(counted) if failed.key in keys),
                 key=lambda failed: (failed.key, failed.block),
             )
         ),
@@ -119,6 +110,21 @@ def counted_items(items: Items) -> CountedItems:
         waiting=tuple((call.version, call.abandoned) for call in items.waiting),
         closed=items.closed,
         counted=items.counted,
+    )
+
+
+def counted_failures(counted: Compactions) -> tuple[CountedFailures, ...]:
+    """Return the failures that a next attempt waits for, as they are recorded."""
+    return tuple(
+        CountedFailures(
+            key=failed.key,
+            block=failed.block,
+            count=failed.count,
+            entries_since=counted.entries - failed.seen_entries,
+            reason=failed.reason,
+        )
+        for failed in counted.failures
+        if not failed.replaced
     )
 
 

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from ledger.events import (
     CompactionContinued,
     Continuation,
-    CountedFailures,
     EntriesReturned,
     Event,
     RebuildCompleted,
@@ -23,7 +22,7 @@ from ledger.events import (
     StrategyProgress,
 )
 from ledger.limits import EVENTS_PER_APPEND
-from ledger.session.continuation import counted_items, folded_json
+from ledger.session.continuation import counted_failures, counted_items, folded_json
 from ledger.session.rebuild_commands import (
     AnswerRebuild,
     CompleteRebuild,
@@ -145,17 +144,7 @@ def _counted(wanted: SessionState) -> Continuation:
     return Continuation(
         items=counted_items(wanted.items),
         watermarks=counted.watermarks,
-        failures=tuple(
-            CountedFailures(
-                key=failed.key,
-                block=failed.block,
-                count=failed.count,
-                entries_since=counted.entries - failed.seen_entries,
-                reason=failed.reason,
-            )
-            for failed in counted.failures
-            if not failed.replaced
-        ),
+        failures=counted_failures(counted),
         progress=tuple(
             StrategyProgress(config=compaction.model_dump(mode="json"), folded=folded_json(folded))
             for compaction in wanted.config.compactions

@@ -6,13 +6,15 @@ from ledger.worker.namespace import ACTOR, WorkedNamespace
 
 
 async def compact(worked: WorkedNamespace, stream: Stream) -> Ending:
-    """Record abandoned compactions as such, start those that the newest batch made due, and wait until they end.
+    """Go on with a rebuild, record abandoned compactions as such, start due ones, and wait until all end.
 
+    Due are those that the newest batch of entries made due.
     The compactor records request and outcome, each at the version it was decided on. If two workers do the same, the
     later result is discarded (trust M-2).
     """
     services = worked.handle.services
     state, backlog = await worked.read(stream)
+    services.compactor.rebuilder.resume(stream, state, actor=ACTOR, claimed=True)
     if backlog.batch:
         await services.compactor.evaluate(stream, state, actor=ACTOR)
     else:

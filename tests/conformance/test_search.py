@@ -10,7 +10,7 @@ from ledger.ids import namespace_id
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.ports.search_index import SEARCH, StreamChange
-from ledger.search.finder import SearchResult
+from ledger.search.results import SearchResult
 from projections.search import PIECE_CHARACTERS, AddPieces
 from tests.support.ledgers import ledger_over
 

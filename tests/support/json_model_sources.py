@@ -19,7 +19,7 @@ from ledger.json_models import auditing, base, compacting, entries, events, kept
 from ledger.json_models import comparing as compared
 from ledger.long_term_memory.results import LongTermRecord, Revision
 from ledger.ports.session_index import IndexedSession
-from ledger.search.finder import SearchResult
+from ledger.search.results import SearchResult
 from ledger.server.native import (
     audit,
     forks,

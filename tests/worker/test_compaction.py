@@ -9,6 +9,7 @@ from typing import TypeAlias
 import pytest
 
 from ledger.application.recorded_calls import record_call
+from ledger.application.seen_branches import SeenBranches
 from ledger.importers import documents, read
 from ledger.importers.parts.otlp_records import TelemetryRecord
 from ledger.importers.parts.reported_calls import ReportedCall, calls_of
@@ -83,7 +84,8 @@ async def from_a_transcript(ledger: MemoryLedger, source: MemoryLedger) -> None:
 
 
 async def from_a_report(ledger: MemoryLedger, source: MemoryLedger) -> None:
-    await record_call(ledger._handle, call_of("s", *await said(source)))
+    call = call_of("s", *await said(source))
+    await record_call(ledger._handle, call, SeenBranches([call]))
 
 
 async def from_a_file(ledger: MemoryLedger, source: MemoryLedger) -> None:
@@ -234,6 +236,24 @@ async def test_a_worker_goes_on_with_the_rebuild_of_a_dead_process_after_the_lea
     assert await work(store, namespace, model, compaction_lease_s=0.0001) == 1
     assert (await dead.get_rebuild("s")).status == "completed"
     assert await outcomes(dead) == ["requested", "completed"]
+    for task in dead._handle.services.compactor.rebuilder.tasks():
+        task.cancel()
+    await dead._handle.services.compactor.close(grace_s=0)
+
+
+async def test_a_worker_goes_on_with_the_rebuild_of_an_imported_session_too(
+    store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer
+) -> None:
+    """R-RBD-5: nobody wrote to it since, so that no compaction follows its newest batch."""
+    endpoint.answers(says("The only summary."))
+    source = ledger_over(InMemoryStore(), config={"profile": "none"})
+    await talk(source)
+    dead = ledger_over(store, namespace=namespace, config={"profile": "none"})
+    await from_a_transcript(dead, source)
+    dead.set_summarizer(None, never)
+    await dead.update_config("s", SMALL, rebuild=True)
+    assert await work(store, namespace, model, compaction_lease_s=0.0001) == 1
+    assert (await dead.get_rebuild("s")).status == "completed"
     for task in dead._handle.services.compactor.rebuilder.tasks():
         task.cancel()
     await dead._handle.services.compactor.close(grace_s=0)

@@ -625,6 +625,7 @@ export interface Rebuild {
   summaries: number;
   until: number;
   version: number;
+  paused: boolean;
   ended_version: number | null;
   reason: "error" | "superseded" | "too_large" | null;
   detail: string;

@@ -35,7 +35,7 @@ from ledger.events import to_datetime, to_microseconds
 from ledger.long_term_memory.search_queries import MOST_FOUND as MOST_RECALLED
 from ledger.ports.session_index import LifeStatus
 from ledger.results import When
-from ledger.search.finder import SearchResult
+from ledger.search.results import SearchResult
 from projections.window import Window
 
 READS: Final = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
