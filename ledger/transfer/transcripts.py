@@ -1,68 +1,34 @@
 """Import transcripts: a whole file in one transaction, each entry once."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count, islice
 from typing import Final, TypeAlias
-
-import msgspec
 
 from ledger.contention import until_uncontended
 from ledger.errors import ImportRefused, SessionExists
-from ledger.event_encoding import append_request
-from ledger.events import EntryAdded, Event, ForkedFrom, ImportedFrom, KeptSet
+from ledger.events import ImportedFrom, SessionCleared
 from ledger.ids import Stream
 from ledger.importers import Conversation, ConversationReader, TranscriptFile
 from ledger.importers.base import is_imported
-from ledger.importers.parts.steps import (
-    Attached,
-    Batch,
-    ConversationStep,
-    Edited,
-    Noticed,
-    Replaced,
-    Rewound,
-    Summarized,
-    WindowChange,
-    batches_of,
-    is_hidden,
-    line_type_of,
-)
+from ledger.importers.parts.steps import ConversationStep, Noticed, Rewound, batches_of
 from ledger.names import named_stream
 from ledger.ports import AppendRequest, Clock, Store
-from ledger.session.attachments import SPACE
 from ledger.session.commands import OpenSession
 from ledger.session.decisions import decide
-from ledger.session.kept_drafts import KeptDraft
 from ledger.session.state import SessionState
 from ledger.states.loading import States
-from ledger.tokenizers import TOKENIZERS, entry_event
+from ledger.transfer.conversation_write import ConversationWrite, Target
 from ledger.transfer.imported_window import ImportedWindow
 from ledger.transfer.importing import REQUEST_EVENTS, Imported, ImportNote, Rereadable
 from ledger.transfer.reader import FILE_CHANGED
+from ledger.transfer.rereading import is_read_otherwise, is_untouched
 from ledger.transfer.tally import Tally, noticed, read_notes
 from projections.config import MemoryConfig
 
 _ATTEMPTS: Final = 5
-_REQUEST_BYTES: Final = 16 * 1024 * 1024  # of attachments in one request
+_STORED: Final = "already holds other events"
+_OTHER: Final = f"{_STORED}, or an older version read this file otherwise (read it again: again=True, --again)"
 _AnyConversation: TypeAlias = Conversation | ConversationReader
-
-
-class _Target(msgspec.Struct, frozen=True):
-    """The session that a conversation becomes: where it goes on, and what of it is stored already.
-
-    *known* has the ids of stored entries, *forks* and *notes* those of the conversation, if anything of it is stored;
-    *window* is that of a session that goes on.
-    """
-
-    stream: Stream
-    state: SessionState
-    config: MemoryConfig
-    opening: tuple[Event, ...]
-    known: frozenset[str] = frozenset()
-    forks: tuple[str, ...] = ()
-    complete: bool = False
-    window: ImportedWindow | None = None
-    notes: tuple[ImportNote, ...] = ()
 
 
 class TranscriptImport:
@@ -81,21 +47,30 @@ class TranscriptImport:
         *,
         config: MemoryConfig,
         user_id: str | None,
+        again: bool,
         progress: Callable[[int, int], None],
     ) -> Imported:
         """Record conversations; entries whose ids are stored already are skipped, as are conversations without any.
+
+        With *again*, a session that is stored as an older version read it is cleared, and all its entries are added.
 
         *progress* gets (conversations recorded, all conversations).
 
         Raises:
             ImportRefused: a line cannot be read, or the file changed meanwhile.
-            SessionExists: a session of that name starts with other entries.
+            SessionExists: a session of that name starts with other entries, or, with *again*, somebody wrote to one
+                that is read otherwise now.
             Unavailable: other writers kept changing the same sessions.
         """
         conversations: Iterable[_AnyConversation] = found
 
         async def attempt(number: int) -> Imported:
-            targets = [await self._target(conversation, config, user_id) for conversation in conversations]
+            otherwise = await self._read_otherwise(conversations, user_id) if again else {}
+            targets = [
+                otherwise.get(conversation.session_id)
+                or await self._target(conversation, config, user_id, _STORED if again else _OTHER)
+                for conversation in conversations
+            ]
             tally = Tally()
 
             def requests() -> Iterator[AppendRequest]:
@@ -107,7 +82,7 @@ class TranscriptImport:
                     if conversation is None or conversation.session_id != target.stream.session_id:
                         raise ImportRefused("changed", FILE_CHANGED)
                     if not target.complete:
-                        yield from _ConversationWrite(self._clock, self._actor, target, tally).requests(conversation)
+                        yield from ConversationWrite(self._clock, self._actor, target, tally).requests(conversation)
                 if next(again, None) is not None:  # or the file is refused here, when all of it is read
                     raise ImportRefused("changed", FILE_CHANGED)
                 progress(len(targets), len(targets))
@@ -115,12 +90,18 @@ class TranscriptImport:
             if not all(target.complete for target in targets):
                 await self._store.events.append_all(Rereadable(requests))
             names = [name for target in targets if (name := target.stream.session_id) in tally.entries or target.known]
-            names += dict.fromkeys(chain(*(target.forks for target in targets), tally.forks))
+            known_forks = [
+                (await self._branch(target.stream, name))[0]
+                for target in targets
+                for name in dict.fromkeys(target.forks)
+            ]
+            names += dict.fromkeys(chain(known_forks, tally.forks))
             return Imported(
                 sessions=len(names),
                 entries=tally.entries.total(),
                 skipped=sum(len(target.known) for target in targets),
                 session_ids=tuple(names),
+                reread=tuple(otherwise),
                 other_lines=dict(tally.other_lines.most_common()),
                 notes=tuple(chain(*(target.notes for target in targets), tally.notes)),
             )
@@ -128,7 +109,48 @@ class TranscriptImport:
         busy = "other writers kept changing the sessions of this file; try again"
         return await until_uncontended(attempt, attempts=_ATTEMPTS, message=busy)
 
-    async def _target(self, found: _AnyConversation, config: MemoryConfig, user_id: str | None) -> _Target:
+    async def _read_otherwise(
+        self, conversations: Iterable[_AnyConversation], user_id: str | None
+    ) -> Mapping[str, Target]:
+        """Return the targets of the sessions that are stored as an older version read them, by name."""
+        found: dict[str, Target] = {}
+        for conversation in conversations:
+            stream = named_stream(self._namespace, conversation.session_id, user_id or "")
+            state = await self._states.newest(stream)
+            if not state.version:
+                continue
+            seen = Tally()
+            writing = ConversationWrite(self._clock, self._actor, Target(stream, state, state.config, ()), seen)
+            new = writing.events(conversation)
+            lives = state.opened and not state.has_expired(self._clock.now())
+            if not await is_read_otherwise(self._store, stream, state, new, lives=lives):
+                continue
+            for _ in new:  # to its end, for the names of all forks
+                pass
+            cleared = SessionCleared(write_id=self._clock.ulid(), reread=True)
+            branches: dict[str, str] = {}
+            ended: list[tuple[Stream, int]] = []
+            for name in seen.forks:
+                old, branches[name] = await self._branch(stream, name)
+                fork = named_stream(self._namespace, old, stream.user_id)
+                at = await self._states.newest(fork)
+                if at.version and await is_untouched(self._store, fork, at):
+                    ended.append((fork, at.version))
+            found[stream.session_id] = Target(
+                stream, state, state.config, (cleared,), branches=branches, ended=tuple(ended)
+            )
+        return found
+
+    async def _branch(self, stream: Stream, name: str) -> tuple[str, str]:
+        """Return the name of the newest session that the fork *name* of *stream* became, and one that is free."""
+        newest = free = name
+        for number in count(2):
+            if not (await self._store.events.head(named_stream(self._namespace, free, stream.user_id)))[0]:
+                break
+            newest, free = free, f"{name}.{number}"
+        return newest, free
+
+    async def _target(self, found: _AnyConversation, config: MemoryConfig, user_id: str | None, refusal: str) -> Target:
         stream = named_stream(self._namespace, found.session_id, user_id or "")
         state = await self._states.newest(stream)
         opening = decide(
@@ -145,7 +167,7 @@ class TranscriptImport:
         )
         own = config if opening else state.config
         if not state.version:
-            return _Target(stream, state, own, tuple(opening))
+            return Target(stream, state, own, tuple(opening))
         known: set[str] = set()
         forks: list[str] = []
         notes: list[ImportNote] = []
@@ -157,132 +179,15 @@ class TranscriptImport:
             stored = await self._store.events.find_items(stream, page)
             for entry_id in page:
                 if entry_id in stored and not complete:
-                    raise SessionExists(found.session_id)  # the file was changed before what is stored of it
+                    raise SessionExists(found.session_id, refusal)  # the file was changed before what is stored of it
                 complete = complete and entry_id in stored
             known.update(stored)
         window = None if complete else await self._states.view(stream, state, lambda: ImportedWindow.of(state))
         if window is not None and (not known or any(is_imported(each) and each not in known for each in window.active)):
-            raise SessionExists(found.session_id)  # it has entries of another file
+            raise SessionExists(found.session_id, refusal)  # it has entries of another file
         window = None if opening else window
-        return _Target(
+        return Target(
             stream, state, own, tuple(opening), frozenset(known), tuple(forks), complete, window, tuple(notes)
-        )
-
-
-class _ConversationWrite:
-    """The appends of one conversation to its session."""
-
-    def __init__(self, clock: Clock, actor: str, target: _Target, tally: Tally) -> None:
-        self._clock = clock
-        self._actor = actor
-        self._target = target
-        self._tally = tally
-        self._window = target.window.copy() if target.window else ImportedWindow()
-        self._attached: set[str] = set()
-        self._version = target.state.version + len(target.opening)
-
-    def requests(self, found: _AnyConversation) -> Iterator[AppendRequest]:
-        """Yield the appends, a few hundred events each; a fork after what it shares with the session."""
-        steps = self._events(found)
-        first = next(steps, None)
-        if first is None:
-            return
-        stream, version = self._target.stream, self._target.state.version
-        page, size = list[Event](self._target.opening), 0
-        for step in chain([first], steps):
-            if isinstance(step, Stream):
-                if page:
-                    yield self._append(page, version)
-                    version, page, size = version + len(page), [], 0
-                origin = ForkedFrom(session_id=stream.session_id, version=version, user_id=stream.user_id)
-                yield append_request(
-                    step, self._opening(step, origin), expected_version=None, clock=self._clock, actor=self._actor
-                )
-                continue
-            page.append(step)
-            size += len(step.content or b"") if isinstance(step, KeptSet) else 0
-            if len(page) == REQUEST_EVENTS or size > _REQUEST_BYTES:
-                yield self._append(page, version)
-                version, page, size = version + len(page), [], 0
-        if page:
-            yield self._append(page, version)
-
-    def _append(self, page: Sequence[Event], version: int) -> AppendRequest:
-        return append_request(self._target.stream, page, expected_version=version, clock=self._clock, actor=self._actor)
-
-    def _events(self, found: _AnyConversation) -> Iterator[Event | Stream]:
-        """Yield the new events, and the stream of each fork where it begins."""
-        changes: list[WindowChange | Attached] = []
-        for step in found.steps:
-            if isinstance(step, Noticed):
-                if not self._target.state.version:
-                    self._tally.notes.append(noticed(step, self._target.stream.session_id))
-                continue
-            if not isinstance(step, tuple):
-                changes.append(step)
-                continue
-            new: Batch = tuple(draft for draft in step if draft.entry_id not in self._target.known)
-            if new:
-                write_id = self._clock.ulid()
-                for event in chain(self._changed(changes, write_id), self._added(new, write_id)):
-                    self._version += not isinstance(event, Stream)
-                    if isinstance(event, EntryAdded):
-                        self._window.add(event, self._version)
-                    yield event
-            changes.clear()  # with the batch that is stored already
-
-    def _changed(self, changes: Iterable[WindowChange | Attached], write_id: str) -> Iterator[Event | Stream]:
-        for change in changes:
-            match change:
-                case Attached(contents=contents):
-                    for digest in sorted(contents.keys() - self._attached):
-                        yield KeptDraft(space=SPACE, key=digest, value=contents[digest]).to_event(write_id)
-                    self._attached |= contents.keys()
-                case Summarized(text=text):
-                    counted = TOKENIZERS[self._target.config.tokenizer].count_text(text)
-                    yield self._window.summarize(change, write_id, self._clock.ulid(), counted, self._version + 1)
-                case Replaced(kept=kept):
-                    yield from self._window.empty(write_id, self._clock.ulid(), kept)
-                case Edited(texts=texts):
-                    for entry_id, text in texts.items():
-                        counted = TOKENIZERS[self._target.config.tokenizer].count_text(text)
-                        edited = self._window.edit(entry_id, text, write_id, counted)
-                        if edited is not None:
-                            yield edited
-                case Rewound(branch=branch):
-                    if branch:
-                        stream = self._target.stream
-                        self._tally.forks.append(branch)
-                        yield named_stream(stream.namespace, branch, stream.user_id)
-                    yield from self._window.rewind(change, write_id)
-
-    def _added(self, new: Batch, write_id: str) -> Iterator[Event]:
-        """Yield the entries of a batch, then the removals of those that the window does not show."""
-        session, is_new = self._target.stream.session_id, not self._target.state.version
-        for draft in read_notes(self._tally.notes, session, new) if is_new else new:
-            entry_id = draft.entry_id or ""
-            self._tally.entries[self._target.stream.session_id] += 1
-            if (line_type := line_type_of(draft)) is not None:
-                self._tally.other_lines[line_type] += 1
-            added = entry_event(draft, write_id=write_id, entry_id=entry_id, tokenizer=self._target.config.tokenizer)
-            yield msgspec.structs.replace(added, past=True)
-        for draft in new:
-            if is_hidden(draft):
-                removed = self._window.remove(draft.entry_id or "", write_id)
-                if removed is not None:
-                    yield removed
-
-    def _opening(self, stream: Stream, origin: ForkedFrom) -> list[Event]:
-        return decide(
-            SessionState(),
-            OpenSession(
-                write_id=self._clock.ulid(),
-                namespace=stream.namespace,
-                user_id=stream.user_id,
-                session_id=stream.session_id,
-                config=self._target.config,
-                forked_from=origin,
-            ),
         )
 
 
