@@ -154,8 +154,8 @@ class EntryCovered(Conflict, code="entry_covered"):
 class SessionExists(Conflict, code="session_exists"):
     """An import or a fork would mix two histories."""
 
-    def __init__(self, session_id: str) -> None:
-        super().__init__(f"session {session_id!r} already holds other events; choose another name")
+    def __init__(self, session_id: str, reason: str = "already holds other events") -> None:
+        super().__init__(f"session {session_id!r} {reason}; choose another name")
         self.session_id = session_id
 
 

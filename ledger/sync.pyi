@@ -502,6 +502,7 @@ class SyncMemoryLedger:
         conversations: Sequence[Conversation] | TranscriptFile,
         *,
         user_id: str | None = None,
+        again: bool = False,
         progress: Callable[[int, int], None] = ...,
     ) -> Imported:
         """Record conversations read by `ledger.importers`, all in one transaction, and each entry once."""

@@ -83,6 +83,7 @@ async def import_conversations(
     conversations: Sequence[Conversation] | TranscriptFile,
     *,
     user_id: str | None = None,
+    again: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Imported:
     """Record conversations read by `ledger.importers`, all in one transaction, and each entry once.
@@ -90,16 +91,22 @@ async def import_conversations(
     A `TranscriptFile` is read from its file while it is recorded, so a file of any size needs little memory. *progress*
     gets (conversations recorded, all conversations).
 
+    With *again*, a session that was imported by a version that read the file otherwise is cleared, and its entries are
+    added as this version reads them; the history keeps the old reading. `Imported.reread` names these sessions.
+
     Raises:
         ImportRefused: the transcript has a line that cannot be read.
-        SessionExists: a session of that name starts with other entries.
+        SessionExists: a session of that name starts with other entries; or one that is read otherwise now was not
+            imported, or somebody wrote to it since.
     """
     handle.services.check_open()
     services = handle.services
     importing = TranscriptImport(
         services.store, services.states, services.clock, namespace=handle.namespace, actor=handle.actor
     )
-    return await importing.record(conversations, config=services.config, user_id=user_id, progress=progress)
+    return await importing.record(
+        conversations, config=services.config, user_id=user_id, again=again, progress=progress
+    )
 
 
 async def import_file(

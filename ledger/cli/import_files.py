@@ -19,6 +19,7 @@ from ledger.cli.import_report import (
     show_imported,
     show_next,
     show_notes,
+    show_reread,
     tell_more,
 )
 from ledger.cli.source import finished_lines, lines, spooled
@@ -44,6 +45,12 @@ def import_(
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on with what is written to the files, until interrupted.")
     ] = False,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again", help="Read sessions anew that an older version read otherwise; the history keeps both."
+        ),
+    ] = False,
     user: UserOption = None,
 ) -> None:
     """Record transcripts of other systems, or copy exports; what exists already is skipped.
@@ -52,6 +59,8 @@ def import_(
     does not stop the others.
     """
     opts = options()
+    if again and (watch or any(os.path.isdir(name) for name in files)):  # noqa: PTH112 - as below
+        raise InvalidInput("bad_arguments", "takes files by name, no folder and no --watch", field="--again")
     if watch or any(os.path.isdir(name) for name in files):  # noqa: PTH112 - the name may be no path
         _import_folders(opts, files, session=session, form=form, watch=watch, user=user)
         return
@@ -62,7 +71,7 @@ def import_(
             with opts.output.progress("Importing", "sessions") as progress:
                 for name in files:
                     try:
-                        imported.append(await import_one(ledger, name, session, user, progress, form=form))
+                        imported.append(await import_one(ledger, name, session, user, progress, form=form, again=again))
                     except LedgerError as fault:
                         raise placed(fault, name, len(imported), len(files)) from None
         return imported
@@ -74,9 +83,12 @@ def import_(
     notes = [note for imported in done for note in imported.notes]
     value = {**counts, "session_ids": names, "other_lines": dict(lines.most_common()), "notes": plain_notes(notes)}
     value["note_counts"] = note_counts(notes)
+    value["reread"] = reread = [name for imported in done for name in imported.reread]
 
     def show() -> None:
         show_imported(opts.output, counts, lines, names)
+        if again:
+            show_reread(opts.output, reread)
         show_notes(opts.output, notes)
         show_next(opts, done, user)
 
@@ -143,17 +155,25 @@ async def import_one(
     form: str | None = None,
     named: str | None = None,
     growing: bool = False,
+    again: bool = False,
 ) -> Imported:
     """Record file *name*, whose content determines its format unless *form* does; see `MemoryLedger.import_file`.
 
     Sessions without a name of their own are called *named*, or as the file. The last line of a *growing* file may be
-    unfinished.
+    unfinished. What an older version read otherwise is read *again*.
+
+    Raises:
+        InvalidInput: *again*, and the file is an export.
     """
     with spooled(name) as spool:
         read = finished_lines if growing else lines
         if form is None and is_ours(next(lines(spool), b"")):
+            if again:
+                raise InvalidInput(
+                    "bad_arguments", "is for transcripts: an export is copied event by event", field="--again"
+                )
             return await ledger.import_file(lambda: lines(spool), session_id=session, user_id=user)
         found = TranscriptFile(
             lambda: read(spool), name=named or session_name_of(name), session_id=session, format=form
         )
-        return await ledger.import_conversations(found, user_id=user, progress=progress)
+        return await ledger.import_conversations(found, user_id=user, again=again, progress=progress)

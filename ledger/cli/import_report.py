@@ -106,6 +106,15 @@ def show_imported(output: Output, counts: Mapping[str, int], lines: Counter[str]
         output.say("  ".join(names[:5]) + _more(len(names)), "dim")
 
 
+def show_reread(output: Output, names: Sequence[str]) -> None:
+    """Say which sessions were read again, if any was read otherwise before."""
+    if names:
+        shown = f"{'  '.join(names[:5])}{_more(len(names))}"
+        output.say(f"{counted(len(names), 'session')} read again; the history keeps the old reading: {shown}")
+    else:
+        output.say("no session is read otherwise than it is stored")
+
+
 def plain_notes(notes: Iterable[ImportNote]) -> list[dict[str, Any]]:
     """Return *notes* as JSON."""
     return [msgspec.to_builtins(note) for note in notes]

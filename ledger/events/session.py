@@ -47,10 +47,15 @@ class SessionOpened(Payload, frozen=True):
 
 
 class SessionCleared(Payload, frozen=True):
-    """Window and summaries are empty from here on; with ``ended``, the life of the session ends too."""
+    """Window and summaries are empty from here on; with ``ended``, the life of the session ends too.
+
+    *reread*: the file that it was imported from is read again, and what it says follows; a fork that is *ended* so
+    has a new one beside it.
+    """
 
     type = "session.cleared"
     ended: bool = False
+    reread: bool = False
 
 
 class Extraction(PayloadPart, frozen=True):

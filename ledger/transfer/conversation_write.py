@@ -1,13 +1,13 @@
-"""The appends that one conversation of a transcript becomes, and the session that they go to."""
+"""What an import writes of one conversation: its appends, a few hundred events each."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
 from ledger.event_encoding import append_request
-from ledger.events import EntryAdded, Event, ForkedFrom, KeptSet
+from ledger.events import EntryAdded, Event, ForkedFrom, KeptSet, SessionCleared
 from ledger.ids import Stream
 from ledger.importers import Conversation, ConversationReader
 from ledger.importers.parts.steps import (
@@ -36,14 +36,14 @@ from ledger.transfer.tally import Tally, noticed, read_notes
 from projections.config import MemoryConfig
 
 _REQUEST_BYTES: Final = 16 * 1024 * 1024  # of attachments in one request
-AnyConversation: TypeAlias = Conversation | ConversationReader
 
 
 class Target(msgspec.Struct, frozen=True):
     """The session that a conversation becomes: where it goes on, and what of it is stored already.
 
     *known* has the ids of stored entries, *forks* and *notes* those of the conversation, if anything of it is stored;
-    *window* is that of a session that goes on.
+    *window* is that of a session that goes on. One that is read again has no *known* entries: *branches* names its new
+    forks, by the names that the file gives them, and *ended* has the old ones, with their versions.
     """
 
     stream: Stream
@@ -55,6 +55,8 @@ class Target(msgspec.Struct, frozen=True):
     complete: bool = False
     window: ImportedWindow | None = None
     notes: tuple[ImportNote, ...] = ()
+    branches: Mapping[str, str] = {}
+    ended: tuple[tuple[Stream, int], ...] = ()
 
 
 class ConversationWrite:
@@ -69,9 +71,9 @@ class ConversationWrite:
         self._attached: set[str] = set()
         self._version = target.state.version + len(target.opening)
 
-    def requests(self, found: AnyConversation) -> Iterator[AppendRequest]:
+    def requests(self, found: Conversation | ConversationReader) -> Iterator[AppendRequest]:
         """Yield the appends, a few hundred events each; a fork after what it shares with the session."""
-        steps = self._events(found)
+        steps = self.events(found)
         first = next(steps, None)
         if first is None:
             return
@@ -94,16 +96,19 @@ class ConversationWrite:
                 version, page, size = version + len(page), [], 0
         if page:
             yield self._append(page, version)
+        for fork, at in self._target.ended:
+            gone = SessionCleared(write_id=self._clock.ulid(), ended=True, reread=True)
+            yield append_request(fork, [gone], expected_version=at, clock=self._clock, actor=self._actor)
 
     def _append(self, page: Sequence[Event], version: int) -> AppendRequest:
         return append_request(self._target.stream, page, expected_version=version, clock=self._clock, actor=self._actor)
 
-    def _events(self, found: AnyConversation) -> Iterator[Event | Stream]:
+    def events(self, found: Conversation | ConversationReader) -> Iterator[Event | Stream]:
         """Yield the new events, and the stream of each fork where it begins."""
         changes: list[WindowChange | Attached] = []
         for step in found.steps:
             if isinstance(step, Noticed):
-                if not self._target.state.version:
+                if not self._target.known:
                     self._tally.notes.append(noticed(step, self._target.stream.session_id))
                 continue
             if not isinstance(step, tuple):
@@ -140,13 +145,14 @@ class ConversationWrite:
                 case Rewound(branch=branch):
                     if branch:
                         stream = self._target.stream
+                        branch = self._target.branches.get(branch, branch)
                         self._tally.forks.append(branch)
                         yield named_stream(stream.namespace, branch, stream.user_id)
                     yield from self._window.rewind(change, write_id)
 
     def _added(self, new: Batch, write_id: str) -> Iterator[Event]:
         """Yield the entries of a batch, then the removals of those that the window does not show."""
-        session, is_new = self._target.stream.session_id, not self._target.state.version
+        session, is_new = self._target.stream.session_id, not self._target.known
         for draft in read_notes(self._tally.notes, session, new) if is_new else new:
             entry_id = draft.entry_id or ""
             self._tally.entries[self._target.stream.session_id] += 1

@@ -52,7 +52,8 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
 
     *other_lines* counts the added entries that are lines of other types than messages: they are recorded, and no
     window shows them. *users* has the user of each session of an export file that has one, by session. *notes* say
-    where a window may be another than the agent had.
+    where a window may be another than the agent had. *reread* names the sessions that were read again, as this version
+    reads the file.
     """
 
     sessions: int
@@ -62,6 +63,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     other_lines: Mapping[str, int] = msgspec.field(default_factory=dict)
     users: Mapping[str, str] = msgspec.field(default_factory=dict)
     notes: tuple[ImportNote, ...] = ()
+    reread: tuple[str, ...] = ()
 
 
 class Rereadable:

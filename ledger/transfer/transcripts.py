@@ -1,34 +1,34 @@
 """Import transcripts: a whole file in one transaction, each entry once."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count, islice
+from typing import Final, TypeAlias
 
 from ledger.contention import until_uncontended
 from ledger.errors import ImportRefused, SessionExists
-from ledger.events import ImportedFrom
-from ledger.importers import Conversation, TranscriptFile
+from ledger.events import ImportedFrom, SessionCleared
+from ledger.ids import Stream
+from ledger.importers import Conversation, ConversationReader, TranscriptFile
 from ledger.importers.base import is_imported
-from ledger.importers.parts.steps import (
-    ConversationStep,
-    Noticed,
-    Rewound,
-    batches_of,
-)
+from ledger.importers.parts.steps import ConversationStep, Noticed, Rewound, batches_of
 from ledger.names import named_stream
 from ledger.ports import AppendRequest, Clock, Store
 from ledger.session.commands import OpenSession
 from ledger.session.decisions import decide
 from ledger.session.state import SessionState
 from ledger.states.loading import States
-from ledger.transfer.conversation_write import AnyConversation, ConversationWrite, Target
+from ledger.transfer.conversation_write import ConversationWrite, Target
 from ledger.transfer.imported_window import ImportedWindow
 from ledger.transfer.importing import REQUEST_EVENTS, Imported, ImportNote, Rereadable
 from ledger.transfer.reader import FILE_CHANGED
+from ledger.transfer.rereading import is_read_otherwise, is_untouched
 from ledger.transfer.tally import Tally, noticed, read_notes
 from projections.config import MemoryConfig
 
 _ATTEMPTS: Final = 5
+_STORED: Final = "already holds other events"
+_OTHER: Final = f"{_STORED}, or an older version read this file otherwise (read it again: again=True, --again)"
+_AnyConversation: TypeAlias = Conversation | ConversationReader
 
 
 class TranscriptImport:
@@ -47,21 +47,30 @@ class TranscriptImport:
         *,
         config: MemoryConfig,
         user_id: str | None,
+        again: bool,
         progress: Callable[[int, int], None],
     ) -> Imported:
         """Record conversations; entries whose ids are stored already are skipped, as are conversations without any.
+
+        With *again*, a session that is stored as an older version read it is cleared, and all its entries are added.
 
         *progress* gets (conversations recorded, all conversations).
 
         Raises:
             ImportRefused: a line cannot be read, or the file changed meanwhile.
-            SessionExists: a session of that name starts with other entries.
+            SessionExists: a session of that name starts with other entries, or, with *again*, somebody wrote to one
+                that is read otherwise now.
             Unavailable: other writers kept changing the same sessions.
         """
-        conversations: Iterable[AnyConversation] = found
+        conversations: Iterable[_AnyConversation] = found
 
         async def attempt(number: int) -> Imported:
-            targets = [await self._target(conversation, config, user_id) for conversation in conversations]
+            otherwise = await self._read_otherwise(conversations, user_id) if again else {}
+            targets = [
+                otherwise.get(conversation.session_id)
+                or await self._target(conversation, config, user_id, _STORED if again else _OTHER)
+                for conversation in conversations
+            ]
             tally = Tally()
 
             def requests() -> Iterator[AppendRequest]:
@@ -81,12 +90,18 @@ class TranscriptImport:
             if not all(target.complete for target in targets):
                 await self._store.events.append_all(Rereadable(requests))
             names = [name for target in targets if (name := target.stream.session_id) in tally.entries or target.known]
-            names += dict.fromkeys(chain(*(target.forks for target in targets), tally.forks))
+            known_forks = [
+                (await self._branch(target.stream, name))[0]
+                for target in targets
+                for name in dict.fromkeys(target.forks)
+            ]
+            names += dict.fromkeys(chain(known_forks, tally.forks))
             return Imported(
                 sessions=len(names),
                 entries=tally.entries.total(),
                 skipped=sum(len(target.known) for target in targets),
                 session_ids=tuple(names),
+                reread=tuple(otherwise),
                 other_lines=dict(tally.other_lines.most_common()),
                 notes=tuple(chain(*(target.notes for target in targets), tally.notes)),
             )
@@ -94,7 +109,48 @@ class TranscriptImport:
         busy = "other writers kept changing the sessions of this file; try again"
         return await until_uncontended(attempt, attempts=_ATTEMPTS, message=busy)
 
-    async def _target(self, found: AnyConversation, config: MemoryConfig, user_id: str | None) -> Target:
+    async def _read_otherwise(
+        self, conversations: Iterable[_AnyConversation], user_id: str | None
+    ) -> Mapping[str, Target]:
+        """Return the targets of the sessions that are stored as an older version read them, by name."""
+        found: dict[str, Target] = {}
+        for conversation in conversations:
+            stream = named_stream(self._namespace, conversation.session_id, user_id or "")
+            state = await self._states.newest(stream)
+            if not state.version:
+                continue
+            seen = Tally()
+            writing = ConversationWrite(self._clock, self._actor, Target(stream, state, state.config, ()), seen)
+            new = writing.events(conversation)
+            lives = state.opened and not state.has_expired(self._clock.now())
+            if not await is_read_otherwise(self._store, stream, state, new, lives=lives):
+                continue
+            for _ in new:  # to its end, for the names of all forks
+                pass
+            cleared = SessionCleared(write_id=self._clock.ulid(), reread=True)
+            branches: dict[str, str] = {}
+            ended: list[tuple[Stream, int]] = []
+            for name in seen.forks:
+                old, branches[name] = await self._branch(stream, name)
+                fork = named_stream(self._namespace, old, stream.user_id)
+                at = await self._states.newest(fork)
+                if at.version and await is_untouched(self._store, fork, at):
+                    ended.append((fork, at.version))
+            found[stream.session_id] = Target(
+                stream, state, state.config, (cleared,), branches=branches, ended=tuple(ended)
+            )
+        return found
+
+    async def _branch(self, stream: Stream, name: str) -> tuple[str, str]:
+        """Return the name of the newest session that the fork *name* of *stream* became, and one that is free."""
+        newest = free = name
+        for number in count(2):
+            if not (await self._store.events.head(named_stream(self._namespace, free, stream.user_id)))[0]:
+                break
+            newest, free = free, f"{name}.{number}"
+        return newest, free
+
+    async def _target(self, found: _AnyConversation, config: MemoryConfig, user_id: str | None, refusal: str) -> Target:
         stream = named_stream(self._namespace, found.session_id, user_id or "")
         state = await self._states.newest(stream)
         opening = decide(
@@ -123,12 +179,12 @@ class TranscriptImport:
             stored = await self._store.events.find_items(stream, page)
             for entry_id in page:
                 if entry_id in stored and not complete:
-                    raise SessionExists(found.session_id)  # the file was changed before what is stored of it
+                    raise SessionExists(found.session_id, refusal)  # the file was changed before what is stored of it
                 complete = complete and entry_id in stored
             known.update(stored)
         window = None if complete else await self._states.view(stream, state, lambda: ImportedWindow.of(state))
         if window is not None and (not known or any(is_imported(each) and each not in known for each in window.active)):
-            raise SessionExists(found.session_id)  # it has entries of another file
+            raise SessionExists(found.session_id, refusal)  # it has entries of another file
         window = None if opening else window
         return Target(
             stream, state, own, tuple(opening), frozenset(known), tuple(forks), complete, window, tuple(notes)
