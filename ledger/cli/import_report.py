@@ -45,6 +45,7 @@ def show_folders(opts: Options, folders: FolderImport, user: str | None) -> None
         "other_lines": dict(lines.most_common()),
         "notes": plain_notes(folders.notes),
         "note_counts": note_counts(folders.notes),
+        "reread": [],  # --again takes no folder
         "files": folders.files,
         "no_transcripts": sorted(folders.others),
         "failed": [{"file": path, "message": message} for path, message in failed.items()],

@@ -16,6 +16,7 @@ import pytest
 from ledger.cli.transcript_folder import FolderImport
 from ledger.errors import InvalidInput
 from tests.cli.conftest import Cli
+from tests.support.command_line_page import documented
 from tests.support.importer_samples import SAMPLES
 
 FIRST = "5d0c2c1e-8a51-4b0e-9d53-0f6f1f4f7a10"
@@ -39,6 +40,7 @@ def projects(tmp_path: Path) -> Path:
 
 def test_a_folder_is_imported_once_and_its_files_do_not_collide(cli: Cli, projects: Path) -> None:
     done = cli.json("import", str(projects))
+    assert documented("import FILE…")[0] <= done.keys()
     assert set(done["session_ids"]) == {
         FIRST,
         f"{FIRST}#a1b2c3d4",
