@@ -47,6 +47,7 @@ class ContextShape(Shape):
     summaries: tuple[SummaryShape, ...]
     tokens: int
     budget: BudgetShape
+    counted_by_text: tuple[int, ...] = Field(description="Versions of entries that an older release counted too low.")
     recalled: tuple[RecalledShape, ...]
     hidden: int
     version: int
