@@ -126,8 +126,8 @@ def end_batch(items: Items) -> Items:
     return replace(items, counted=True) if items.closed and not items.counted else items
 
 
-def continued(counted: CountedItems, window: ActiveEntries) -> Items:
-    """Return the items that were counted elsewhere; their calls are those of *window*."""
+def continued(items: Items, counted: CountedItems, window: ActiveEntries) -> Items:
+    """Return what was counted elsewhere, after the newest entry of *items*; its calls are those of *window*."""
     calls = ((window.at(version), abandoned) for version, abandoned in counted.waiting)
     return Items(
         _numbering(counted.interactions),
@@ -139,6 +139,7 @@ def continued(counted: CountedItems, window: ActiveEntries) -> Items:
         ),
         counted.closed,
         counted.counted,
+        items.answer,
     )
 
 
