@@ -129,8 +129,8 @@ def end_batch(items: Items) -> Items:
     return replace(items, counted=items.counted or items.closed, answer=None)
 
 
-def continued(counted: CountedItems, window: ActiveEntries) -> Items:
-    """Return the items that were counted elsewhere; their calls are those of *window*."""
+def continued(items: Items, counted: CountedItems, window: ActiveEntries) -> Items:
+    """Return what was counted elsewhere, after the newest entry of *items*; its calls are those of *window*."""
     calls = ((window.at(version), abandoned) for version, abandoned in counted.waiting)
     return Items(
         _numbering(counted.interactions),
@@ -142,6 +142,7 @@ def continued(counted: CountedItems, window: ActiveEntries) -> Items:
         ),
         counted.closed,
         counted.counted,
+        items.answer,
     )
 
 
