@@ -44,10 +44,11 @@ async def read_coverings(
     """
     coverings: dict[int, list[RecordedEvent]] = {version: [] for version in wanted}
     waiting = set(wanted)
-    types = [CompactionCompleted.type]
-    rebuilt = await store.events.find_newest(stream, RebuildCompleted.type, until=until) if wanted else 0
-    after = max(rebuilt, min(wanted, default=0))
-    found = await store.events.find_types(stream, types, after=after, until=until) if wanted else []
+    events, after = store.events, min(wanted, default=0)
+    found = await events.find_types(stream, [CompactionCompleted.type], after=after, until=until) if wanted else []
+    if found:  # else no rebuild sets anything aside
+        rebuilt = await events.find_newest(stream, RebuildCompleted.type, until=until)
+        found = [version for version in found if version > rebuilt]
     for at in range(0, len(found), _CHUNK):
         if not waiting:
             break

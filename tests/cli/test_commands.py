@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from pydantic import BaseModel, ValidationError
@@ -338,6 +338,10 @@ def test_config_check(trip: Cli, file: File) -> None:
     assert "no_such_field" in check_one_line(trip.try_("config", "check", file({"no_such_field": 1})))
 
 
+#: What an import says beside its counts, where there is nothing to say.
+NOTHING_TO_SAY: Final[dict[str, Any]] = {"other_lines": {}, "notes": [], "note_counts": {}, "reread": []}
+
+
 def test_export_and_import(trip: Cli, tmp_path: Path) -> None:
     value = trip.json("export", "trip", "-o", "trip.jsonl")
     check_keys("export [SESSION]", value)
@@ -349,9 +353,8 @@ def test_export_and_import(trip: Cli, tmp_path: Path) -> None:
     assert len(everything.splitlines()) == 14
     other = trip.elsewhere(f"{trip.namespace}-copy")
     done = other.json("import", "trip.jsonl")
-    check_keys("import FILE…", done)
     counts = {"sessions": 1, "entries": 6, "skipped": 0}
-    assert done == {**counts, "session_ids": ["trip"], "other_lines": {}, "notes": []}
+    assert done == {**counts, "session_ids": ["trip"], **NOTHING_TO_SAY}
     assert other("import", "trip.jsonl").lines[0] == "0 entries of 1 session recorded; 6 were there already"
     assert other.json("import", "trip.jsonl", "--session", "again", "--user", "tom")["entries"] == 6
     assert other.json("import", "-", input=everything)["entries"] == 1
@@ -374,10 +377,23 @@ def test_import_of_several_files(cli: Cli, file: File) -> None:
         "entries": 3,
         "skipped": 0,
         "session_ids": ["one", "two"],
-        "other_lines": {},
-        "notes": [],
+        **NOTHING_TO_SAY,
     }
     assert cli("import", item, two).lines[0] == "0 entries of 2 sessions recorded; 3 were there already"
+
+
+def test_an_import_says_what_it_could_not_know(cli: Cli, file: File) -> None:
+    """adapters IN-20: with the keys that the page promises."""
+    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    asked = [{"role": "user", "content": "look"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    done = cli.json("import", file(asked, "asked.json"))
+    check_keys("import FILE…", done)
+    (note,) = done["notes"]
+    assert (note["session_id"], note["kind"], done["note_counts"]) == (
+        "asked",
+        "call_without_result",
+        {"call_without_result": 1},
+    )
 
 
 def test_verify(trip: Cli) -> None:

@@ -38,9 +38,11 @@ def take_all_connections(server: Server, stack: ExitStack) -> None:
 
 @contextmanager
 def all_connections_taken(server: Server) -> Iterator[None]:
-    """Leave the server no free connection."""
+    """Leave the server no free connection, and the ledger none: it would write over one that it has open."""
+    ended = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'memory-ledger'"
     count = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
     with server.superuser("postgres") as admin:  # opened first: a backend ends a moment after its client has gone
+        assert admin.execute(ended).fetchall() == [(True,)], "the control: it has one"
         with ExitStack() as stack:
             with pytest.raises(psycopg.OperationalError, match="too many clients"):
                 take_all_connections(server, stack)
@@ -60,7 +62,7 @@ async def test_a_server_without_free_connections_is_unavailable_until_there_are_
                     await PostgresStore.open(killable.target(database))
                 with pytest.raises(DatabaseUnavailable):
                     await append(store, stream, *some_events(3))
-                assert await store.events.read_stream(stream) == []
+            assert await store.events.read_stream(stream) == []
             appended = await append(store, stream, *some_events(3))
             await assert_whole(store, stream.namespace, appended.receipts)
 
