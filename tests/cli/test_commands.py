@@ -349,9 +349,11 @@ def test_export_and_import(trip: Cli, tmp_path: Path) -> None:
     assert len(everything.splitlines()) == 14
     other = trip.elsewhere(f"{trip.namespace}-copy")
     done = other.json("import", "trip.jsonl")
-    check_keys("import FILE…", done)
     counts = {"sessions": 1, "entries": 6, "skipped": 0}
-    assert done == {**counts, "session_ids": ["trip"], "other_lines": {}, "notes": []}
+    others: dict[str, Any] = {"other_lines": {}, "notes": [], "note_counts": {}, "reread": []}
+    assert done == {**counts, "session_ids": ["trip"], **others}
+    waiting = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "search", "arguments": "{}"}}]}
+    check_keys("import FILE…", other.json("import", "-", "--session", "waiting", input=json.dumps([waiting])))
     assert other("import", "trip.jsonl").lines[0] == "0 entries of 1 session recorded; 6 were there already"
     assert other.json("import", "trip.jsonl", "--session", "again", "--user", "tom")["entries"] == 6
     assert other.json("import", "-", input=everything)["entries"] == 1
@@ -376,6 +378,8 @@ def test_import_of_several_files(cli: Cli, file: File) -> None:
         "session_ids": ["one", "two"],
         "other_lines": {},
         "notes": [],
+        "note_counts": {},
+        "reread": [],
     }
     assert cli("import", item, two).lines[0] == "0 entries of 2 sessions recorded; 3 were there already"
 
