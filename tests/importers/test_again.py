@@ -79,6 +79,9 @@ async def test_a_session_is_read_again_as_new_events__IN_22(
     assert (grown.entries, grown.skipped) == (1, 4)
     assert await texts(ledger) == [*TEXTS, "Bye."]
     assert (await ledger.verify("chat")).ok
+    assert await ledger.matches_replay("chat")
+    await ledger.restore("chat", before[-1].version)
+    assert await texts(ledger) == OLD, "a restore undoes it"
 
 
 async def test_a_grown_file_is_read_again_whole__IN_22(older: pytest.MonkeyPatch) -> None:
