@@ -106,7 +106,7 @@ class Items(msgspec.Struct, frozen=True):
     closed: bool = False
     #: … or was closed at the end of an earlier batch: once counted, an interaction stays counted.
     counted: bool = False
-    #: What the newest entry is part of, if it is the assistant's.
+    #: What the newest entry is part of, if it is the assistant's, until the batch ends.
     answer: AnswerRun | None = None
 
     def count(self, unit: ItemUnit) -> int:
@@ -123,11 +123,14 @@ class Items(msgspec.Struct, frozen=True):
 
 def end_batch(items: Items) -> Items:
     """Return *items* with the last interaction counted if the batch closed it."""
-    return replace(items, counted=True) if items.closed and not items.counted else items
+    if items.answer is None and not (items.closed and not items.counted):
+        return items
+    # calls of another write are numbered alike whether or not they go on with this answer
+    return replace(items, counted=items.counted or items.closed, answer=None)
 
 
-def continued(counted: CountedItems, window: ActiveEntries) -> Items:
-    """Return the items that were counted elsewhere; their calls are those of *window*."""
+def continued(items: Items, counted: CountedItems, window: ActiveEntries) -> Items:
+    """Return what was counted elsewhere, after the newest entry of *items*; its calls are those of *window*."""
     calls = ((window.at(version), abandoned) for version, abandoned in counted.waiting)
     return Items(
         _numbering(counted.interactions),
@@ -139,6 +142,7 @@ def continued(counted: CountedItems, window: ActiveEntries) -> Items:
         ),
         counted.closed,
         counted.counted,
+        items.answer,
     )
 
 

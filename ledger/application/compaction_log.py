@@ -1,4 +1,4 @@
-"""One line in the log for each compaction: what it did, in which session, or why it did nothing."""
+"""One line in the log for each compaction: what it did, in which stream, or why it did nothing."""
 
 import logging
 
@@ -12,10 +12,10 @@ log = logging.getLogger("ledger")
 def log_outcome(stream: Stream, outcome: RecordedEvent) -> None:
     """Log the *outcome* of a compaction of the session of *stream*; other events are not logged.
 
-    The line names no user and has no text of the session.
+    The line has the id of the stream: names of sessions, users and namespaces may tell of a person, as texts do.
     """
-    # trust P-16
-    where = f"of session {stream.session_id} in namespace {stream.namespace}"
+    # trust P-16: the words of a failure may be those of the text, and are in the event
+    where = f"of stream {stream.stream_id}"
     match outcome.payload:
         case CompactionCompleted(key=key, summary_id=None) as done:
             log.info(
@@ -26,7 +26,8 @@ def log_outcome(stream: Stream, outcome: RecordedEvent) -> None:
                 done.tokens_before,
             )
         case CompactionCompleted(key=key) as done:
-            by = f"by {done.method}" if not done.error else f"by the extractive summarizer: {done.error}"
+            reason = done.error.partition(":")[0] if done.error else None
+            by = f"by the extractive summarizer: {reason}" if reason else f"by {done.method}"
             log.log(
                 logging.WARNING if done.error else logging.INFO,
                 "the compaction %s %s wrote a summary of %d tokens for %d entries of %d tokens, %s",
@@ -39,7 +40,7 @@ def log_outcome(stream: Stream, outcome: RecordedEvent) -> None:
             )
         case CompactionFailed(key=key, reason="abandoned"):
             log.info("the compaction %s %s was abandoned by its process", key, where)
-        case CompactionFailed(key=key, reason=reason, detail=detail):
-            log.warning("the compaction %s %s failed: %s: %s", key, where, reason, detail)
+        case CompactionFailed(key=key, reason=reason):
+            log.warning("the compaction %s %s failed: %s", key, where, reason)
         case CompactionDiscarded(key=key, reason=reason):
             log.info("the compaction %s %s was discarded: %s", key, where, reason)

@@ -73,7 +73,7 @@ def import_(
                     try:
                         imported.append(await import_one(ledger, name, session, user, progress, form=form, again=again))
                     except LedgerError as fault:
-                        raise placed(fault, name, len(imported), len(files)) from None
+                        raise placed(fault, name, len(imported), len(files), again=again) from None
         return imported
 
     done = run(work)

@@ -165,11 +165,11 @@ def show_next(opts: Options, done: Sequence[Imported], user: str | None) -> None
     opts.output.say(f"next: {', '.join(f'memory-ledger {command}{space}' for command in commands)}")
 
 
-def placed(fault: LedgerError, name: str, recorded: int = 0, files: int = 1) -> LedgerError:
+def placed(fault: LedgerError, name: str, recorded: int = 0, files: int = 1, *, again: bool = False) -> LedgerError:
     """Return *fault* with the file that it is about, and how many files were recorded before it."""
     found = _in_place(fault, name) if isinstance(fault, ImportRefused) else fault
     suffix = f"; {recorded} of {files} files recorded, {files - recorded - 1} not tried" if files > 1 else ""
-    found.args = (f"{_described(found, name)}{suffix}",)
+    found.args = (f"{_described(found, name, again=again)}{suffix}",)
     return found
 
 
@@ -177,7 +177,9 @@ def _in_place(fault: LedgerError, name: str) -> LedgerError:
     return in_file(fault, name) if isinstance(fault, InvalidInput) else fault
 
 
-def _described(fault: LedgerError, name: str) -> str:
+def _described(fault: LedgerError, name: str, *, again: bool = False) -> str:
     advice = " with --session for this file alone, or for a file of several sessions another --namespace"
+    if not again:
+        advice += "; if an older version read this file otherwise, read it again with --again"
     prefix = "" if isinstance(fault, InvalidInput) else f"{name}: "
     return f"{prefix}{fault}{advice if isinstance(fault, SessionExists) else ''}"

@@ -202,7 +202,7 @@ class Finder:
             return await self._read_whole(stream, hits, around, findable)
         except Unreadable as fault:  # an event there is damaged, or of a newer release: other texts stay findable
             if len(hits) == 1 and not around:
-                log.warning("a hit in session %r cannot be read: %s", stream.session_id, fault)
+                log.warning("a hit in stream %s cannot be read: %s", stream.stream_id, fault)
                 return [(hits[0], None)]
             return [pair for hit in hits for pair in await self._read_of(stream, [hit], 0, findable)]
 

@@ -161,6 +161,7 @@ class _ItemsRun:
     def end_batch(self) -> None:
         """Count the last interaction if the batch closed it."""
         self._counted = self._counted or self._closed
+        self._answer = None
 
     def result(self) -> Items:
         """Return the items after the entries."""

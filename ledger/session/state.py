@@ -232,7 +232,7 @@ def _with_room(live: LiveSummaries, now: MemoryConfig) -> LiveSummaries:
 
 
 #: The state as a projection: snapshots have this name and version.
-SESSION: Projection[SessionState] = Projection("session", 5, SessionState(), evolve)
+SESSION: Projection[SessionState] = Projection("session", 6, SessionState(), evolve)
 
 
 def _summaries(state: SessionState, event: RecordedEvent) -> LiveSummaries:
@@ -276,7 +276,7 @@ def _items(state: SessionState, payload: Event, entries: ActiveEntries) -> Items
             removed_range = ((version, version),)
             return items.forget(state.items, removed=removed_range, before=_oldest_needed(state, entries))
         case CompactionContinued(continuation=Continuation(items=CountedItems() as counted)):
-            return items.continued(counted, state.window)
+            return items.continued(state.items, counted, state.window)
         case SessionCleared():
             return Items()
         case _:

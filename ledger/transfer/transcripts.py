@@ -26,8 +26,6 @@ from ledger.transfer.tally import Tally, noticed, read_notes
 from projections.config import MemoryConfig
 
 _ATTEMPTS: Final = 5
-_STORED: Final = "already holds other events"
-_OTHER: Final = f"{_STORED}, or an older version read this file otherwise (read it again: again=True, --again)"
 _AnyConversation: TypeAlias = Conversation | ConversationReader
 
 
@@ -67,8 +65,7 @@ class TranscriptImport:
         async def attempt(number: int) -> Imported:
             otherwise = await self._read_otherwise(conversations, user_id) if again else {}
             targets = [
-                otherwise.get(conversation.session_id)
-                or await self._target(conversation, config, user_id, _STORED if again else _OTHER)
+                otherwise.get(conversation.session_id) or await self._target(conversation, config, user_id)
                 for conversation in conversations
             ]
             tally = Tally()
@@ -150,7 +147,7 @@ class TranscriptImport:
             newest, free = free, f"{name}.{number}"
         return newest, free
 
-    async def _target(self, found: _AnyConversation, config: MemoryConfig, user_id: str | None, refusal: str) -> Target:
+    async def _target(self, found: _AnyConversation, config: MemoryConfig, user_id: str | None) -> Target:
         stream = named_stream(self._namespace, found.session_id, user_id or "")
         state = await self._states.newest(stream)
         opening = decide(
@@ -179,12 +176,12 @@ class TranscriptImport:
             stored = await self._store.events.find_items(stream, page)
             for entry_id in page:
                 if entry_id in stored and not complete:
-                    raise SessionExists(found.session_id, refusal)  # the file was changed before what is stored of it
+                    raise SessionExists(found.session_id)  # the file was changed before what is stored of it
                 complete = complete and entry_id in stored
             known.update(stored)
         window = None if complete else await self._states.view(stream, state, lambda: ImportedWindow.of(state))
         if window is not None and (not known or any(is_imported(each) and each not in known for each in window.active)):
-            raise SessionExists(found.session_id, refusal)  # it has entries of another file
+            raise SessionExists(found.session_id)  # it has entries of another file
         window = None if opening else window
         return Target(
             stream, state, own, tuple(opening), frozenset(known), tuple(forks), complete, window, tuple(notes)

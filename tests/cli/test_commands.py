@@ -355,6 +355,8 @@ def test_export_and_import(trip: Cli, tmp_path: Path) -> None:
     done = other.json("import", "trip.jsonl")
     counts = {"sessions": 1, "entries": 6, "skipped": 0}
     assert done == {**counts, "session_ids": ["trip"], **NOTHING_TO_SAY}
+    waiting = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "search", "arguments": "{}"}}]}
+    check_keys("import FILE…", other.json("import", "-", "--session", "waiting", input=json.dumps([waiting])))
     assert other("import", "trip.jsonl").lines[0] == "0 entries of 1 session recorded; 6 were there already"
     assert other.json("import", "trip.jsonl", "--session", "again", "--user", "tom")["entries"] == 6
     assert other.json("import", "-", input=everything)["entries"] == 1

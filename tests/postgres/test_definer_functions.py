@@ -9,6 +9,8 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from ledger.ids import Stream
+from ledger.search.index import VERSION
+from ledger.stored_projections.build_choice import Build
 from ledger.stores.postgres import PostgresStore
 from projections.ranking import DEFAULT_RANKING
 from tests.postgres.test_row_security import remember
@@ -21,6 +23,8 @@ pytestmark = pytest.mark.postgres
 OURS, THEIRS = Stream.of("ours", "session-1"), Stream.of("theirs", "session-1")
 #: The weights of a search.
 RANKING: Final = Jsonb(DEFAULT_RANKING.model_dump())
+#: The first build of the version of these tests, in the first language.
+BUILD: Final = Build(VERSION * 100, 1).key
 #: Function → a call with our namespace that asks for what is theirs, and what it may answer.
 ACROSS: Final[dict[str, tuple[str, list[object]]]] = {
     "find_items": ("SELECT version FROM ledger.find_items(%(ours)s, %(stream)s, ARRAY['item'])", []),
@@ -29,7 +33,7 @@ ACROSS: Final[dict[str, tuple[str, list[object]]]] = {
         """
         SELECT version
         FROM ledger.search(
-            %(ours)s, 300001, ARRAY['walnut'], '[]', %(ranking)s, ARRAY['entry'], %(stream)s, NULL, NULL, true, 10
+            %(ours)s, %(build)s, ARRAY['walnut'], '[]', %(ranking)s, ARRAY['entry'], %(stream)s, NULL, NULL, true, 10
         )
         """,
         [],
@@ -80,9 +84,8 @@ def application(server: Server, database: str) -> Iterator[psycopg.Connection[An
 
 def call(application: psycopg.Connection[Any], function: str, *, of: Stream) -> list[Any]:
     session = Stream.of("theirs", "session-2" if function == "search" else "session-1")
-    return application.execute(
-        ACROSS[function][0], {"ours": of.namespace_id, "stream": session.stream_id, "ranking": RANKING}
-    ).fetchall()
+    values = {"ours": of.namespace_id, "build": BUILD, "stream": session.stream_id, "ranking": RANKING}
+    return application.execute(ACROSS[function][0], values).fetchall()
 
 
 def their_rows(application: psycopg.Connection[Any]) -> list[Any]:

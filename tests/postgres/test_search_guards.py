@@ -8,6 +8,8 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from ledger.ids import Stream
+from ledger.search.index import VERSION
+from ledger.stored_projections.build_choice import Build
 from ledger.stores.postgres import PostgresStore, Target
 from projections.ranking import DEFAULT_RANKING
 from tests.support.databases import Server
@@ -18,10 +20,12 @@ pytestmark = pytest.mark.postgres
 OURS = Stream.of("ours", "session-1")
 THEIRS = Stream.of("theirs", "session-1")
 RANKING = Jsonb(DEFAULT_RANKING.model_dump())
+#: The first build of the version of these tests, in the first language.
+BUILD = Build(VERSION * 100, 1).key
 CALL = """
 SELECT version
 FROM ledger.search(
-    %s, 300001, ARRAY[%s], '[]', %s, ARRAY['entry', 'summary', 'knowledge'], %s, NULL, NULL, true, 10
+    %s, %s, ARRAY[%s], '[]', %s, ARRAY['entry', 'summary', 'knowledge'], %s, NULL, NULL, true, 10
 )
 """
 
@@ -52,8 +56,7 @@ def login(server: Server, database: str, app_login: str) -> Iterator[psycopg.Con
 def found(
     connection: psycopg.Connection[tuple[object, ...]], namespace: Stream, query: str, session: Stream | None = None
 ) -> int:
-    """Search in the first build of the first version."""
-    values = (namespace.namespace_id, query, RANKING, session.stream_id if session else None)
+    values = (namespace.namespace_id, BUILD, query, RANKING, session.stream_id if session else None)
     return len(connection.execute(CALL, values).fetchall())
 
 
@@ -83,7 +86,7 @@ def test_nobody_else_may_call_it(server: Server, database: str) -> None:
         psycopg.connect(server.url_of(login, database)) as connection,
         pytest.raises(psycopg.errors.InsufficientPrivilege),
     ):
-        connection.execute(CALL, (OURS.namespace_id, "walnut", RANKING, None))
+        connection.execute(CALL, (OURS.namespace_id, BUILD, "walnut", RANKING, None))
 
 
 def test_the_index_of_words_is_used(server: Server, database: str) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import io
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from ledger.errors import EmbedderFailed
+from ledger.errors import EmbedderFailed, SummarizerFailed
 from ledger.memory import MemoryLedger
 from ledger.server import logs, tracing
 from ledger.stores.in_memory import InMemoryStore
@@ -35,18 +35,24 @@ def root() -> Iterator[logging.Logger]:
 
 
 async def remember(service: Running) -> None:
-    """Write content, and let its summary fail with more of it."""
-
-    def summarize(prompt: str) -> str:
-        raise RuntimeError(f"cannot summarise {MARKER} {prompt}")
-
+    """Write content, and let its summaries fail with more of it."""
     ledger = MemoryLedger(service.service.services.handle("default", "agent"))
-    ledger.set_summarizer(None, summarize)
-    for number in range(12):
-        await ledger.add_user_message(f"{MARKER}-session", f"{MARKER} {number} " * 50)
-    await ledger.update_config(f"{MARKER}-session", {"maxEntries": 4, "recentWindow": 2, "minEntriesToCompress": 2})
-    await ledger.add_user_message(f"{MARKER}-session", MARKER)
-    await ledger.settle()
+    text = f"cannot summarise {MARKER}"
+    config = {"maxEntries": 4, "recentWindow": 2, "minEntriesToCompress": 2}
+    for session, fault in (("session", RuntimeError(text)), ("other", SummarizerFailed("error", text))):
+        ledger.set_summarizer(None, raising(fault))
+        for number in range(12):
+            await ledger.add_user_message(f"{MARKER}-{session}", f"{MARKER} {number} " * 50)
+        await ledger.update_config(f"{MARKER}-{session}", config)
+        await ledger.add_user_message(f"{MARKER}-{session}", MARKER)
+        await ledger.settle()
+
+
+def raising(fault: Exception) -> Callable[[str], str]:
+    def summarize(prompt: str) -> str:
+        raise fault
+
+    return summarize
 
 
 def meet_every_error(service: Running) -> set[int]:

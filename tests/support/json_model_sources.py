@@ -65,7 +65,7 @@ ANSWERED: Final = "the ETag says it"
 OF_ENTRIES: Final = {
     "recorded_us": MICROSECONDS,
     **dict.fromkeys(("claimed_at", "write_id", "fallback", "listed", "pinned", "outcome"), INSIDE),
-    **dict.fromkeys(("starts_interaction", "ends_turn", "time_and_place"), INSIDE),
+    **dict.fromkeys(("starts_interaction", "ends_turn", "time_and_place", "answers", "thinks"), INSIDE),
 }
 
 OF_SUMMARIES: Final = {
@@ -273,7 +273,7 @@ WRAPPERS: Final = {
 STORED_AS: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Reasons]]] = {
     sessions.StateEntryShape: (
         (EntryAdded,),
-        dict.fromkeys(("write_id", "fallback", "listed"), INSIDE),
+        dict.fromkeys(("write_id", "fallback", "listed", "past"), INSIDE),
     ),
     memories.MemoryShape: (
         (MemoryAdded, MemoryFields),

@@ -149,7 +149,7 @@ def test_keys_are_listed_silent_in_fields_and_can_be_switched_off(watched: Watch
 def test_a_part_of_the_budget_selects_its_rows(watched: Watched) -> None:
     """viewer U-12, U-13."""
     page = watched.open(TRIP, ROWS)
-    expect(page.locator(".budget-total")).to_contain_text("/ 120 tokens by window.memory_max_tokens")
+    expect(page.locator(".budget-total")).to_contain_text("/ 120 tokens shown by window.memory_max_tokens")
     page.locator(".part.user").click()
     roles = page.locator(".row .cell-role")
     assert set(roles.all_inner_texts()) == {"U user"} or {text[0] for text in roles.all_inner_texts()} == {"U"}

@@ -10,6 +10,7 @@ import pytest
 
 from ledger.application.recorded_calls import record_call
 from ledger.application.seen_branches import SeenBranches
+from ledger.ids import Stream
 from ledger.importers import documents, read
 from ledger.importers.parts.otlp_records import TelemetryRecord
 from ledger.importers.parts.reported_calls import ReportedCall, calls_of
@@ -206,7 +207,8 @@ async def test_each_compaction_of_a_worker_is_one_line_in_the_log(
     with caplog.at_level(logging.INFO, "ledger"):
         await work(store, namespace, model)
     lines = [message for message in caplog.messages if message.startswith("the compaction ")]
-    assert lines[0].startswith(f"the compaction token_threshold of session s in namespace {namespace} {line}")
+    stream = Stream.of(namespace, "s")
+    assert lines[0].startswith(f"the compaction token_threshold of stream {stream.stream_id} {line}")
     assert len(lines) == len(await outcomes(dead)) / 2
     assert not [message for message in lines if "message 1" in message], "no text of the session"
 

@@ -99,6 +99,7 @@ export interface Context {
   summaries: Summary[];
   tokens: number;
   budget: Budget;
+  counted_by_text: number[];
   recalled: Recalled[];
   hidden: number;
   version: number;

@@ -248,7 +248,8 @@ export class ServiceSource implements Source {
         try {
           const response = await this.ask("GET", this.of(key, "/events/stream", { after_version: newest }), stop.signal);
           for await (const { id } of serverSent(response)) {
-            if (id && Number(id) > newest) arrived((newest = Number(id)));
+            const version = Number.parseInt(id, 10); // an id is the version, "-" and digits of the hash
+            if (version > newest) arrived((newest = version));
           }
         } catch (fault) {
           if (fault instanceof Refused && fault.status >= 400 && fault.status < 500) return;

@@ -4,6 +4,7 @@ from typing import Annotated, Final, TypeAlias, TypedDict
 
 from fastapi import Query
 from msgspec.structs import replace
+from pydantic import Field
 from starlette.responses import Response
 
 from ledger.application.context import context_of_state
@@ -47,6 +48,7 @@ class ContextShape(Shape):
     summaries: tuple[SummaryShape, ...]
     tokens: int
     budget: BudgetShape
+    counted_by_text: tuple[int, ...] = Field(description="Versions of entries that an older release counted too low.")
     recalled: tuple[RecalledShape, ...]
     hidden: int
     version: int
@@ -112,6 +114,7 @@ async def context(
         summaries=tuple(SummaryShape.model_validate(summary) for summary in shown.summaries),
         tokens=shown.tokens,
         budget=BudgetShape.model_validate(shown.budget),
+        counted_by_text=shown.counted_by_text,
         recalled=tuple(RecalledShape.model_validate(entry) for entry in shown.recalled),
         hidden=hidden(shown.window, found.window.entries),
         version=found.version,

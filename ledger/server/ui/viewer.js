@@ -1554,7 +1554,8 @@
           try {
             const response = await this.ask("GET", this.of(key, "/events/stream", { after_version: newest }), stop.signal);
             for await (const { id } of serverSent(response)) {
-              if (id && Number(id) > newest) arrived(newest = Number(id));
+              const version2 = Number.parseInt(id, 10);
+              if (version2 > newest) arrived(newest = version2);
             }
           } catch (fault) {
             if (fault instanceof Refused && fault.status >= 400 && fault.status < 500) return;
