@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import logging
+import re
 from collections.abc import Callable, Iterator
 
 import httpx
@@ -38,8 +39,13 @@ async def remember(service: Running) -> None:
     """Write content, and let its summaries fail with more of it."""
     ledger = MemoryLedger(service.service.services.handle("default", "agent"))
     text = f"cannot summarise {MARKER}"
-    config = {"maxEntries": 4, "recentWindow": 2, "minEntriesToCompress": 2}
-    for session, fault in (("session", RuntimeError(text)), ("other", SummarizerFailed("error", text))):
+    small = {"max_entries": 4, "recent_window": 2, "min_entries_to_compress": 2}
+    instead = {"compactions": [{"type": "token_threshold", **small, "on_failure": "heuristic"}]}
+    for session, fault, config in (
+        ("session", RuntimeError(text), small),
+        ("other", SummarizerFailed("error", text), small),
+        ("third", SummarizerFailed("error", text), instead),
+    ):
         ledger.set_summarizer(None, raising(fault))
         for number in range(12):
             await ledger.add_user_message(f"{MARKER}-{session}", f"{MARKER} {number} " * 50)
@@ -102,6 +108,13 @@ def test_logs_hold_no_content_whatever_happens(root: logging.Logger) -> None:
     assert MARKER in plain.getvalue(), "the control saw nothing"
     assert MARKER not in ours.getvalue().lower()
     lines = [json.loads(line) for line in ours.getvalue().splitlines()]
+    compactions = [line["event"] for line in lines if line["event"].startswith("the compaction ")]
+    ends = [re.sub("^.* stream [0-9a-f-]{36} ", "", event) for event in compactions]
+    assert [*ends[:2], ends[-1].split(", ")[-1]] == [
+        "failed: error",
+        "failed: error",
+        "by the extractive summarizer: error",
+    ]
     requests = [line for line in lines if line["event"] == "request"]
     assert len(requests) >= 20
     assert {"time", "level", "logger", "request_id", "method", "route", "status", "bytes_in", "ms"} <= requests[
