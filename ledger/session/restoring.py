@@ -49,10 +49,12 @@ def restore(state: SessionState, command: RestoreState) -> list[Event]:
         # also those that the end of the batch would evict, because others take their place first
         live = tuple(summary.summary_id for summary in within.summaries.live)
         events += [ContextSet(write_id=put.write_id, folds=live)] if live else []
-        events += [
-            _restored(summary, put.write_id, f"{put.write_id}-{number}", at[place])
-            for number, (summary, (_, place)) in enumerate(zip(past.summaries.live, wanted, strict=True))
-        ]
+        for number, (summary, (_, place)) in enumerate(zip(past.summaries.live, wanted, strict=True)):
+            own = summary.first_version
+            # what it covers may be where it was, and be recalled before or after it
+            stays = own > after.cleared_version and bisect_left(now, own) == place
+            first = own if stays else at[place]
+            events.append(_restored(summary, put.write_id, f"{put.write_id}-{number}", first))
     counted = continuation_of(past, before)
     if counted != continuation_of(after, now):
         there = renumbered(counted, lambda place: at[place - 1], among=range(1, len(at)))
