@@ -38,7 +38,7 @@ from projections.config import MemoryConfig
 _REQUEST_BYTES: Final = 16 * 1024 * 1024  # of attachments in one request
 
 
-class Target(msgspec.Struct, frozen=True):
+class ImportTarget(msgspec.Struct, frozen=True):
     """The session that a conversation becomes: where it goes on, and what of it is stored already.
 
     *known* has the ids of stored entries, *forks* and *notes* those of the conversation, if anything of it is stored;
@@ -62,7 +62,7 @@ class Target(msgspec.Struct, frozen=True):
 class ConversationWrite:
     """The appends of one conversation to its session."""
 
-    def __init__(self, clock: Clock, actor: str, target: Target, tally: Tally) -> None:
+    def __init__(self, clock: Clock, actor: str, target: ImportTarget, tally: Tally) -> None:
         self._clock = clock
         self._actor = actor
         self._target = target

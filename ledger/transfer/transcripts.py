@@ -17,7 +17,7 @@ from ledger.session.commands import OpenSession
 from ledger.session.decisions import decide
 from ledger.session.state import SessionState
 from ledger.states.loading import States
-from ledger.transfer.conversation_write import ConversationWrite, Target
+from ledger.transfer.conversation_write import ConversationWrite, ImportTarget
 from ledger.transfer.imported_window import ImportedWindow
 from ledger.transfer.importing import REQUEST_EVENTS, Imported, ImportNote, Rereadable
 from ledger.transfer.reader import FILE_CHANGED
@@ -108,16 +108,16 @@ class TranscriptImport:
 
     async def _read_otherwise(
         self, conversations: Iterable[_AnyConversation], user_id: str | None
-    ) -> Mapping[str, Target]:
+    ) -> Mapping[str, ImportTarget]:
         """Return the targets of the sessions that are stored as an older version read them, by name."""
-        found: dict[str, Target] = {}
+        found: dict[str, ImportTarget] = {}
         for conversation in conversations:
             stream = named_stream(self._namespace, conversation.session_id, user_id or "")
             state = await self._states.newest(stream)
             if not state.version:
                 continue
             seen = Tally()
-            writing = ConversationWrite(self._clock, self._actor, Target(stream, state, state.config, ()), seen)
+            writing = ConversationWrite(self._clock, self._actor, ImportTarget(stream, state, state.config, ()), seen)
             new = writing.events(conversation)
             lives = state.opened and not state.has_expired(self._clock.now())
             if not await is_read_otherwise(self._store, stream, state, new, lives=lives):
@@ -133,7 +133,7 @@ class TranscriptImport:
                 at = await self._states.newest(fork)
                 if at.version and await is_untouched(self._store, fork, at):
                     ended.append((fork, at.version))
-            found[stream.session_id] = Target(
+            found[stream.session_id] = ImportTarget(
                 stream, state, state.config, (cleared,), branches=branches, ended=tuple(ended)
             )
         return found
@@ -147,7 +147,7 @@ class TranscriptImport:
             newest, free = free, f"{name}.{number}"
         return newest, free
 
-    async def _target(self, found: _AnyConversation, config: MemoryConfig, user_id: str | None) -> Target:
+    async def _target(self, found: _AnyConversation, config: MemoryConfig, user_id: str | None) -> ImportTarget:
         stream = named_stream(self._namespace, found.session_id, user_id or "")
         state = await self._states.newest(stream)
         opening = decide(
@@ -164,7 +164,7 @@ class TranscriptImport:
         )
         own = config if opening else state.config
         if not state.version:
-            return Target(stream, state, own, tuple(opening))
+            return ImportTarget(stream, state, own, tuple(opening))
         known: set[str] = set()
         forks: list[str] = []
         notes: list[ImportNote] = []
@@ -183,7 +183,7 @@ class TranscriptImport:
         if window is not None and (not known or any(is_imported(each) and each not in known for each in window.active)):
             raise SessionExists(found.session_id)  # it has entries of another file
         window = None if opening else window
-        return Target(
+        return ImportTarget(
             stream, state, own, tuple(opening), frozenset(known), tuple(forks), complete, window, tuple(notes)
         )
 
