@@ -49,7 +49,7 @@ async def test_a_failing_summarizer_is_seen(small: MemoryLedger, caplog: pytest.
     assert since is not None
     (record,) = [record for record in caplog.records if record.levelno == logging.WARNING]
     assert "token_threshold" in record.getMessage()
-    assert record.getMessage().endswith("failed: error"), "P-16: what was raised may say what was said"
+    assert record.getMessage().endswith("failed: error"), "trust P-16: what was raised may say what was said"
     await talk(small, 1, first=7)
     stats = await small.get_stats("s")
     assert (stats.failed_compactions, stats.last_failure, stats.failing_since) == (2, raised, since)
@@ -83,7 +83,7 @@ async def test_a_model_in_whose_place_the_heuristic_writes_is_seen_to_fail(
     raised = "error: the summarizer raised RuntimeError"
     # R-CMP-8: what was added while the third attempt ran is due at its end
     assert seen == [(1, 1, raised), (2, 2, raised), (4, 0, None)]
-    by = "by the extractive summarizer: error"  # P-16: what was raised may say what was said
+    by = "by the extractive summarizer: error"  # trust P-16: what was raised may say what was said
     assert [record.levelno for record in caplog.records if by in record.getMessage()] == [logging.WARNING] * 2
 
 
