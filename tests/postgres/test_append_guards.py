@@ -1,4 +1,7 @@
-"""`append` refuses what could not be promised, whoever calls it. Source: trust D-8, D-9, D-11."""
+"""`append` refuses what could not be promised, whoever calls it, and outlives lost statements.
+
+Source: trust D-8, D-9, D-11.
+"""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -105,3 +108,21 @@ async def test_a_store_whose_connections_lost_their_role_fails_clearly(
     with pytest.raises(NotAllowed, match="doctor"):
         await append(store, stream, an_event())
     await store.close()
+
+
+async def test_an_append_prepares_again_only_the_statement_that_the_connection_lost(
+    connect: Connect, postgres_store: PostgresStore, stream: Stream, app_login: str
+) -> None:
+    """After a rollback the driver drops all statements; another may have been prepared since."""
+    await append(postgres_store, stream, an_event())
+    connection = await connect()
+    appender = AppendConnection(connection, role=app_login)
+    alone = [a_request(a_write(stream, an_event()))]
+    await appender.append(alone)
+    await connection.execute("DEALLOCATE ALL")
+    await appender.append([a_request(a_write(stream, an_event()))], retry=True)
+    with pytest.raises(psycopg.errors.InvalidSqlStatementName):
+        await appender.append(alone)
+    await appender.append(alone)
+    await appender.append([a_request(a_write(stream, an_event()))], retry=True)
+    assert (await postgres_store.events.head(stream))[0] == 5

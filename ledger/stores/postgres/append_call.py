@@ -116,7 +116,7 @@ class AppendConnection:
         try:
             return await self._result()
         except InvalidSqlStatementName:
-            self._prepared.clear()  # the driver drops all statements of a connection after a rollback
+            self._prepared.discard(name)  # after a rollback the driver drops all statements; others may be new again
             raise
 
     async def _result(self) -> PGresult:
