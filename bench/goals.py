@@ -69,6 +69,18 @@ MUST_SHOW = (
         dict.fromkeys(("full", "rolling", "max_tokens", "token_threshold"), _least(0.85)),
     ),
     _row(
+        "rebuild",
+        "rebuild",
+        "rebuild of 4,000 entries, until its window is shown, to the what-if of the same config",
+        dict.fromkeys(("max_tokens", "token_threshold"), _most(2)),
+    ),
+    _row(
+        "rebuild",
+        "rebuild growing",
+        "rebuild events/s at 4,000 entries to 500",
+        dict.fromkeys(("max_tokens", "token_threshold"), _least(0.85)),
+    ),
+    _row(
         "import",
         "import",
         "import of 100,000 entries to a bulk append of the same, and its memory to an import of 10,000",

@@ -1,5 +1,7 @@
-"""Workloads that go through a whole log: replay, what-if, verify."""
+"""Workloads that go through a whole log: replay, what-if, rebuild, verify."""
 
+import itertools
+import time
 from typing import Any, Final
 
 from bench.filling import fill
@@ -65,6 +67,46 @@ async def what_if(setting: Setting) -> Figures:
 async def _tried(ledger: MemoryLedger, session: str, config: dict[str, Any], times: int) -> None:
     for _ in range(times):
         await ledger.what_if(session, config, on_miss="estimate")
+
+
+async def rebuild(setting: Setting) -> Figures:
+    """Sessions of 500 and 4,000 entries rebuilt under another config, to the window; against the what-if of it."""
+    lengths = {"short": setting.size(500), "long": setting.size(4_000)}
+    configs = {name: config for name, config in _CONFIGS.items() if name in {"max_tokens", "token_threshold"}}
+    to_what_if, growing = {}, {}
+    async with setting.store() as store:
+        ledger = ledger_over(store, fresh_namespace())
+        await fill(setting, ledger, "tried", lengths["long"])
+        times = lengths["long"] // lengths["short"]  # so that both rebuild as many events
+        numbers = itertools.count()
+
+        async def filled(length: str, count: int) -> list[str]:
+            names = [f"{length}-{next(numbers)}" for _ in range(count)]
+            for name in names:
+                await fill(setting, ledger, name, lengths[length])
+            return names
+
+        for strategy, config in configs.items():
+            taken: dict[str, list[float]] = {"long": [], "short": [], "what-if": []}
+            for _ in range(setting.times(3)):
+                for length, count in {"long": 1, "short": times}.items():
+                    names = await filled(length, count)
+                    started = time.perf_counter()
+                    for name in names:
+                        await ledger.update_config(name, config, replace=True, rebuild=True)
+                        await ledger.settle(name)
+                        await ledger.get_context(name)
+                    taken[length].append(time.perf_counter() - started)
+                started = time.perf_counter()
+                await _tried(ledger, "tried", config, 1)
+                taken["what-if"].append(time.perf_counter() - started)
+            done = await ledger.get_rebuild(names[-1])
+            assert done is not None, "the sessions were not rebuilt"
+            assert done.status == "completed", done
+            to_what_if[strategy] = ratio(taken, "long", "what-if")
+            growing[strategy] = ratio(taken, "short", "long")
+        await ledger.close()
+    return {"rebuild": to_what_if, "rebuild growing": growing}
 
 
 async def verifying(setting: Setting) -> Figures:

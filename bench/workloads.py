@@ -31,6 +31,7 @@ WORKLOADS: Final[Mapping[str, Workload]] = {
     "disk": disk.disk,
     "listing": reading.listing,
     "what-if": replaying.what_if,
+    "rebuild": replaying.rebuild,
     "import": bulk.importing,
     "verify": replaying.verifying,
     "http": serving.clients,
