@@ -11,6 +11,8 @@ from psycopg import sql
 from ledger.errors import DatabaseUnavailable, UnsafeDatabase, UnsafeRole
 from ledger.ids import Stream
 from ledger.stores.postgres import PostgresStore, Target, connector
+from ledger.stores.postgres.connections import Pool
+from ledger.stores.postgres.connector import Connector, Driver
 from tests.postgres.conftest import opened
 from tests.support.databases import Server
 from tests.support.store_requests import an_event, append
@@ -166,3 +168,18 @@ async def test_a_statement_that_the_server_does_not_support_is_not_tried_again(
         assert [type(answer) for answer in answers] == [UnsafeDatabase] * 20
         assert str(answers[0]).startswith("this server is not supported")
         assert int(str(attempts)) < 10
+
+
+async def test_what_is_in_use_when_a_pool_closes_is_closed_after_it(server: Server, shared_database: str) -> None:
+    """Whoever came in before the end may finish; nothing that it used stays open for ever."""
+    pool = Pool(Connector(server.target(shared_database)))
+    drivers: list[Driver] = []
+    async with pool.transaction() as connection:
+        used = (await connection.get_raw_connection()).driver_connection
+        assert isinstance(used, Driver)
+        drivers.append(used)
+        await pool.close()
+        await connection.exec_driver_sql("SELECT 1")
+    async with pool.readers.use() as driver:
+        drivers.append(driver)
+    assert [driver.closed for driver in drivers] == [True, True]

@@ -109,5 +109,7 @@ class PostgresStore:
             raise ReadOnlyDatabase(READ_ONLY)
 
     async def close(self) -> None:
-        await self._events.close()
-        await self._pool.close()
+        try:
+            await self._events.close()
+        finally:
+            await self._pool.close()

@@ -27,11 +27,13 @@ class ConnectionLimit:
         self._waiting: deque[asyncio.Future[None]] = deque()
         #: Each closes a connection that it holds and nobody uses, and returns whether there was one.
         self.holders: list[Callable[[], Awaitable[bool]]] = []
+        #: Whether the pool is closed: what is still in use is closed after its use.
+        self.ended = False
 
     @property
-    def is_awaited(self) -> bool:
-        """Whether somebody waits for a connection."""
-        return bool(self._waiting)
+    def keeps_none(self) -> bool:
+        """Whether no connection may stay idle: somebody waits for it, or nobody will use it."""
+        return self.ended or bool(self._waiting)
 
     async def connect(self, engine: AsyncEngine) -> AsyncConnection:
         """Return a connection of *engine*, to be ended by `close`.
@@ -62,10 +64,10 @@ class ConnectionLimit:
             raise
 
     async def close(self, connection: AsyncConnection, *, to_server: bool = False) -> None:
-        """Return *connection* to its pool, or close it *to_server*."""
+        """Return *connection* to its pool, or close it *to_server*, as after the end of the pool."""
         try:
             with suppress(exc.SQLAlchemyError, psycopg.Error):
-                if to_server:
+                if to_server or self.ended:
                     await connection.invalidate()
             with suppress(exc.SQLAlchemyError, psycopg.Error):
                 await connection.close()

@@ -85,7 +85,7 @@ class DriverConnections(Generic[T]):
                 yield wrapped
             finally:
                 reusable = not driver.closed and driver.info.transaction_status == TransactionStatus.IDLE
-                if reusable and not self._limit.is_awaited:
+                if reusable and not self._limit.keeps_none:
                     self._idle.append((pooled, driver, wrapped))
                 else:
                     stale, self._idle = (self._idle, []) if driver.closed else ([], self._idle)
@@ -226,6 +226,8 @@ class Pool:
         return PoolUse(pool.checkedin() + out, out - sum(each.idle for each in self._checked_out), pool.size())
 
     async def close(self) -> None:
-        """Close all connections."""
-        await self.readers.close()
+        """Close all connections; those in use are closed after their use."""
+        self._limit.ended = True
+        for each in self._checked_out:
+            await each.close()
         await self.engine.dispose()

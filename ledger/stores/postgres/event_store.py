@@ -45,9 +45,8 @@ class PostgresEventStore(EventReader):
             self._group = GroupCommit(self._append_batch, max_events=1, flushes=4)  # a commit for each request
 
     async def close(self) -> None:
-        """Finish the appends in progress and return the connections."""
+        """Finish the appends in progress."""
         await self._group.drain()
-        await self._appenders.close()
 
     async def append(self, request: AppendRequest) -> Appended:
         if not any(write.events for write in request.writes):
