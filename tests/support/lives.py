@@ -158,8 +158,6 @@ async def take(life: Life, step: Batch) -> None:
         await ledger.clear_session(session)
     else:
         active = await ledger.get_active_entries(session)
-        if step.kind == "edit":  # an edited call is found by its text alone, until it is added again
-            active = [entry for entry in active if entry.kind == "message"]
         if active:
             entry_id = active[round(step.place * (len(active) - 1))].entry_id
             if step.kind == "edit":
