@@ -233,7 +233,7 @@ def words_of_piece(piece: Piece, language: SearchLanguage) -> TextWords:
 
 
 def _pieces_of(said: RecordedEvent, first: RecordedEvent | None) -> Iterator[Piece]:
-    """Yield the pieces of the entry that *first* added, with the text that *said* gives it."""
+    """Yield the pieces of the entry that *first* added, in its place, with the text that *said* gives it."""
     added = first.payload if first is not None else None
     match said.payload:
         case EntryEdited(entry_version=version, entry_id=entry_id, content=content):
@@ -248,7 +248,7 @@ def _pieces_of(said: RecordedEvent, first: RecordedEvent | None) -> Iterator[Pie
     text = _text(content, added.tool_name, added.metadata)
     names = _words_in(added.metadata, _NAMES)
     day = _day(added.created_at or first.recorded_at)
-    for piece in _pieces(version, said.position, entry_id, text):
+    for piece in _pieces(version, first.position, entry_id, text):
         yield replace(piece, names=names, day=day)
 
 

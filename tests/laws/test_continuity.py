@@ -3,6 +3,7 @@
 `test_going_on` says the same of the pure core. Source: strategies LAW-28, R-000-15, R-CMP-12; http W-70.
 """
 
+import asyncio
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -48,36 +49,38 @@ async def check(seed: int, store: Store, *, detours: Sequence[Detour] = DETOURS,
         assert other.asked.hashes == plain.asked.hashes, f"{where}: after step {number}, {step}"
 
 
-#: The quick runs are the same each time, the slow one begins anywhere.
-_KNOWN: Final = 30_000
+#: Histories that go on side by side, each in namespaces of its own.
+_AT_ONCE: Final = 8
 
 
 @contextmanager
-def seeds(count: int, start: int | None = None) -> Iterator[list[int]]:
-    start = secrets.randbits(32) if start is None else start
+def seeds(count: int) -> Iterator[list[int]]:
+    start = secrets.randbits(32)
     print(f"seed {start}")
     yield [start + number for number in range(count)]
 
 
+async def check_all(tried: Sequence[int], store: Store, **how: Any) -> None:
+    for first in range(0, len(tried), _AT_ONCE):
+        await asyncio.gather(*(check(seed, store, **how) for seed in tried[first : first + _AT_ONCE]))
+
+
 async def test_a_session_goes_on__LAW_28(store: Store) -> None:
-    with seeds(100, _KNOWN) as tried:
-        for seed in tried:
-            await check(seed, store)
+    with seeds(100) as tried:
+        await check_all(tried, store)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3_600)
 async def test_a_session_goes_on_in_many_histories__LAW_28(store: Store) -> None:
     with seeds(2_000) as tried:
-        for seed in tried:
-            await check(seed, store)
+        await check_all(tried, store)
 
 
 async def test_what_a_search_brings_back_is_the_same__LAW_28(store: Store) -> None:
     """R-REC-4: the window `recall` shows the same entries and the same gaps."""
-    with seeds(40, _KNOWN) as tried:
-        for seed in tried:
-            await check(seed, store, window="recall")
+    with seeds(40) as tried:
+        await check_all(tried, store, window="recall")
 
 
 async def test_a_restored_summary_stands_where_it_stood_beside_what_is_recalled__LAW_28(store: Store) -> None:

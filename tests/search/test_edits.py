@@ -63,6 +63,20 @@ async def test_a_fork_that_edits_an_entry_of_its_parent_finds_it_as_the_parent_d
         assert [text for text, *_ in await found(ledger, word)] == ["old"], word
 
 
+async def test_an_edited_entry_is_as_old_as_it_was(ledger: MemoryLedger) -> None:
+    """R-REC-1: of equal scores the newest entry is first, not the one whose text is the newest."""
+    for text in ("violin", "a", "b", "c", "d", "orchid"):
+        await ledger.add_context("t", text, source=text, tokens=10)
+    for entry in await ledger.get_active_entries("t"):
+        if entry.content == "violin":
+            await ledger.edit_entry("t", entry.entry_id, "orchid")
+    (newest, newest_score), (oldest, oldest_score) = [
+        (hit.version, hit.score) for hit in await ledger.search("orchid", session_id="t")
+    ]
+    assert newest > oldest
+    assert newest_score == oldest_score
+
+
 async def test_the_past_has_the_same_words(ledger: MemoryLedger) -> None:
     """R-REC-1: what is searched by itself, as at an old version, and what the index has."""
     await edit_all(ledger, "s")
