@@ -8,7 +8,7 @@ A fork has what its parent had at the fork point, and changes it for itself only
 knowledge, which every session of the namespace finds.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, Final, Literal, TypeAlias
 
@@ -48,7 +48,7 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a text: that of the entry at *version*, or of the summary completed there.
 
     *item_id* is the entry's or summary's id; pieces of one text count from 0. *names* are those of the speaker, and
-    *day* is when it was said; of an edited text nobody knows.
+    *day* is when it was said.
     """
 
     version: int
@@ -105,18 +105,17 @@ SearchChange: TypeAlias = AddPieces | Withdraw | Erase | Fold | Forget | Inherit
 def changes(event: RecordedEvent, pieces: Iterable[Piece] = ()) -> list[SearchChange]:
     """Return how *event* changes what can be found, in order.
 
-    *pieces* are those that other events say: for a knowledge base those of its summary, and those of the erased entries
-    that it returns.
+    *pieces* are those that other events say: for a knowledge base those of its summary, or else `pieces_again`.
     """
     match event.payload:
         case SessionOpened(forked_from=ForkedFrom()):
             return [Inherit(event.position)]
         case SessionOpened() if event.version > 1:  # the life before it has ended or expired
             return [Forget(ended=True)]
-        case EntryAdded() as payload:
-            return [AddPieces(tuple(_pieces_of(event, payload)))]
-        case EntryEdited(entry_id=entry_id, entry_version=version, content=content):
-            return [Withdraw(version), AddPieces(tuple(_pieces(version, event.position, entry_id, content)))]
+        case EntryAdded():
+            return [AddPieces(tuple(_pieces_of(event, event)))]
+        case EntryEdited(entry_version=version):
+            return [Withdraw(version), AddPieces(tuple(pieces))]
         case EntryRemoved(entry_version=version):
             return [Withdraw(version)]
         case CompactionCompleted() as payload:
@@ -129,6 +128,33 @@ def changes(event: RecordedEvent, pieces: Iterable[Piece] = ()) -> list[SearchCh
             return [*withdrawn, AddPieces(tuple(pieces))] if withdrawn else []
         case SessionCleared(ended=ended):
             return [Forget(ended)]
+        case _:
+            return []
+
+
+def needs(event: RecordedEvent) -> list[int]:
+    """Return the versions of the events that `pieces_again` reads for *event*, ascending."""
+    match event.payload:
+        case EntryEdited(entry_version=version):
+            return [version]
+        case EntriesReturned(entries=back):
+            return sorted({at for each in back if each.erased for at in (each.version, each.edited_version or 0) if at})
+        case _:
+            return []
+
+
+def pieces_again(event: RecordedEvent, earlier: Mapping[int, RecordedEvent]) -> list[Piece]:
+    """Return the pieces of an edited entry, or those of the erased entries that *event* returns.
+
+    An edit says the new text only, *earlier* says what else the entry is found by; of what is missing there the text
+    alone is found.
+    """
+    match event.payload:
+        case EntryEdited(entry_version=version):
+            return list(_pieces_of(event, earlier.get(version)))
+        case EntriesReturned(entries=back):
+            said = [(earlier.get(each.edited_version or each.version), each.version) for each in back if each.erased]
+            return [piece for text, version in said if text for piece in _pieces_of(text, earlier.get(version))]
         case _:
             return []
 
@@ -196,8 +222,6 @@ def _compacted(
 
 def words_of(entry: Entry, language: SearchLanguage) -> TextWords:
     """Return the words under which search finds *entry*."""
-    if entry.edited_version is not None:
-        return index_words(entry.content, language=language)
     text = _text(entry.content, entry.tool_name, entry.metadata)
     names = _words_in(entry.metadata, _NAMES)
     return index_words(text, names=names, day=_day(entry.created_at), language=language)
@@ -208,11 +232,23 @@ def words_of_piece(piece: Piece, language: SearchLanguage) -> TextWords:
     return index_words(piece.text, names=piece.names, day=piece.day, language=language)
 
 
-def _pieces_of(event: RecordedEvent, payload: EntryAdded) -> Iterator[Piece]:
-    text = _text(payload.content, payload.tool_name, payload.metadata)
-    names = _words_in(payload.metadata, _NAMES)
-    day = _day(payload.created_at or event.recorded_at)
-    for piece in _pieces(event.version, event.position, payload.entry_id, text):
+def _pieces_of(said: RecordedEvent, first: RecordedEvent | None) -> Iterator[Piece]:
+    """Yield the pieces of the entry that *first* added, in its place, with the text that *said* gives it."""
+    added = first.payload if first is not None else None
+    match said.payload:
+        case EntryEdited(entry_version=version, entry_id=entry_id, content=content):
+            pass
+        case EntryAdded(entry_id=entry_id, content=content):
+            version = said.version
+        case _:
+            return
+    if first is None or not isinstance(added, EntryAdded):  # it cannot be read
+        yield from _pieces(version, said.position, entry_id, content)
+        return
+    text = _text(content, added.tool_name, added.metadata)
+    names = _words_in(added.metadata, _NAMES)
+    day = _day(added.created_at or first.recorded_at)
+    for piece in _pieces(version, first.position, entry_id, text):
         yield replace(piece, names=names, day=day)
 
 

@@ -74,8 +74,10 @@ async def _compacted(
         why = f", because {' and '.join(_said(reason, asked.payload.config) for reason in reasons)}" if reasons else ""
     status: FateStatus = "erased" if payload.effect == "erase" else "covered"
     version, name = event.version, payload.summary_id
-    if name is None:
+    if name is None and status == "erased":
         sentence = f"Erased at version {version} by the compaction {payload.key!r}{why}."
+    elif name is None:
+        sentence = f"Covered before version {version}, which added it again; its summary was gone by then."
     else:
         last, end = await _standing(handle, stream, state, name, version)
         sentence = f"Covered at version {version} by {name}{why}."

@@ -24,7 +24,7 @@ from ledger.tokenizers import TOKENIZERS
 from ledger.transfer.session_state import whole_state
 from projections import ranges
 from projections.entries import Entry
-from projections.history import HISTORY
+from projections.history import HISTORY, History, PastEntryStatus
 from projections.item_versions import ItemVersion, item_versions
 
 
@@ -87,14 +87,34 @@ def _returning(entry: Entry, batch_id: str, past: SessionState) -> ReturningMess
 async def _anew(
     handle: NamespaceHandle, stream: Stream, past: SessionState, state: SessionState
 ) -> ReplaceState | None:
-    """Return all entries of *past* and their summaries; None if the same entries have left the window until *state*."""
+    """Return all entries of *past* and their summaries, to be added again.
+
+    None if the same entries have left the window until *state*, and none of them stands behind an active one that comes
+    back at the end: searches then show each where it stood.
+    """
     left = past.counts.covered, past.counts.erased
     left_now = (state.counts.covered, state.counts.erased) if state.opened else (0, 0)
-    if left == left_now and (past.cleared_version == state.cleared_version or left == (0, 0)):
+    if left == left_now == (0, 0):
         return None
-    events = await handle.services.store.events.read_stream(stream, until=past.version)
-    history = HISTORY.fold(map(decode, events))
+    active = {entry.version for entry in state.window.entries}
+    moved = next((entry.version for entry in past.window.entries if entry.version not in active), past.version + 1)
+    same = left == left_now and past.cleared_version == state.cleared_version
+    compacted = past.counts.compactions != state.counts.compactions
+    if same and not compacted and moved > past.version:
+        return None
+    events = list(map(decode, await handle.services.store.events.read_stream(stream, until=state.version)))
+    history = HISTORY.fold(event for event in events if event.version <= past.version)
+    gone = now = _left(history)
+    if compacted:
+        now = _left(HISTORY.fold((event for event in events if event.version > past.version), history))
+    if same and now == gone and (not gone or gone[-1][0] < moved):
+        return None
     return whole_state(past, history, handle.services.clock.ulid)
+
+
+def _left(history: History) -> list[tuple[int, PastEntryStatus]]:
+    """Return the versions of the entries that compactions took out of the window, ascending, each with its status."""
+    return [(past.version, past.status) for past in history.current() if past.status in {"covered", "erased"}]
 
 
 async def restore_entry(

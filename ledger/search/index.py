@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from ledger.chain import check_positions
 from ledger.codec import decode
 from ledger.errors import EmbedderFailed, LogCorrupted
-from ledger.events import CompactionCompleted, CompactionRequested, EntriesReturned, RecordedEvent, StoredEvent
+from ledger.events import CompactionCompleted, CompactionRequested, RecordedEvent, StoredEvent
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
 from ledger.ports.models import QueryEmbedder
@@ -38,7 +38,7 @@ from projections.strategies.summarizer import SummarizerStrategy
 T = TypeVar("T")
 log = logging.getLogger("ledger")
 
-VERSION: Final = 5  # raise it when a row's meaning changes: a new build is then made beside the old one
+VERSION: Final = 6  # raise it when a row's meaning changes: a new build is then made beside the old one
 _PAGE: Final = 1_000  # events indexed in one transaction
 _EMBED_BATCH: Final = 64
 _EMBED_PAGE: Final = 256  # looking for pieces without a vector reads the whole index
@@ -199,20 +199,17 @@ class SearchIndex:
     async def _changes(
         self, stream_id: UUID, event: RecordedEvent, requests: Mapping[str, CompactionRequested]
     ) -> list[StreamChange]:
-        if isinstance(event.payload, EntriesReturned):
-            pieces = await self._returned(stream_id, event.payload)
+        if needed := search.needs(event):
+            pieces = search.pieces_again(event, await self._earlier(stream_id, needed))
         else:
             pieces = await self._knowledge(stream_id, event, requests)
         return [StreamChange(stream_id, event.version, change) for change in search.changes(event, pieces)]
 
-    async def _returned(self, stream_id: UUID, payload: EntriesReturned) -> list[Piece]:
-        """Return the pieces of the entries in *payload* that had been erased, as the log says their texts."""
-        texts = sorted(each.edited_version or each.version for each in payload.entries if each.erased)
+    async def _earlier(self, stream_id: UUID, versions: Sequence[int]) -> dict[int, RecordedEvent]:
+        """Return the readable events of a session, or of those that it was forked from, at *versions*."""
         stream = Stream(self._namespace, "", "", self._namespace_id, stream_id)
-        stored = await self._reads.store.events.read_versions(stream, ranges_of(texts)) if texts else []
-        events = [event for each in stored if (event := _readable(each)) is not None]
-        changes = [change for event in events for change in search.changes(event)]
-        return [piece for change in changes if isinstance(change, search.AddPieces) for piece in change.pieces]
+        stored = await self._reads.store.events.read_versions(stream, ranges_of(versions))
+        return {event.version: event for each in stored if (event := _readable(each)) is not None}
 
     async def _knowledge(
         self, stream_id: UUID, event: RecordedEvent, requests: Mapping[str, CompactionRequested]

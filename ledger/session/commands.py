@@ -193,12 +193,14 @@ IMPORTED = "imported"
 class ImportedSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A summary from an exported state; *entries* are indexes into the imported entries.
 
-    Without text it stands for entries that had left the window without a summary.
+    Without text it stands for entries that had left the window and that no live summary covers: *erases* if a strategy
+    erased them, or else their summary is gone.
     """
 
     compaction_id: str
     entries: tuple[int, ...]
     hides: bool
+    erases: bool = False
     summary_id: str | None = None
     key: str = IMPORTED
     text: str = ""

@@ -127,7 +127,7 @@ def replace_state(state: SessionState, command: ReplaceState) -> list[Event]:
                 compaction_id=summary.compaction_id,
                 key=summary.key,
                 strategy="imported",
-                effect="erase" if summary.summary_id is None else "replace" if summary.hides else "overlay",
+                effect="erase" if summary.erases else "replace" if summary.hides else "overlay",
                 covered=covered,
                 tokens_before=summary.tokens_before,
                 summary_id=summary.summary_id,

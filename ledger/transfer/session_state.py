@@ -83,6 +83,7 @@ def _entry(entry: PastEntry, summary_id: str | None, *, same_batch: bool) -> Jso
         "tokenCount": entry.tokens,
         "tokenizer": entry.tokenizer,
         "compressed": entry.status != "active",
+        "erased": True if entry.status == "erased" else None,
         "summaryId": summary_id,
         "metadata": entry.metadata,
         "data": entry.data,
@@ -156,13 +157,25 @@ def whole_state(state: SessionState, history: History, new_id: Callable[[], str]
                 trust=summary.trust,
             )
         )
-    left = tuple(place for place, item in enumerate(present) if item.status != "active" and place not in hidden)
-    if left:
-        tokens = sum(present[place].tokens for place in left)
-        summaries.append(ImportedSummary(compaction_id=new_id(), entries=left, hides=True, tokens_before=tokens))
+    left = {place: item.status == "erased" for place, item in enumerate(present) if item.status != "active"}
+    summaries += without_summary(present, {place: left[place] for place in left.keys() - hidden}, new_id)
     batches = {write_id: new_id() for write_id in dict.fromkeys(item.write_id for item in present)}
     entries = tuple(_again(item, batches[item.write_id], state) for item in present)
     return ReplaceState(new_id(), entries, tuple(summaries))
+
+
+def without_summary(
+    entries: Sequence[PastEntry | EntryAdded], left: Mapping[int, bool], new_id: Callable[[], str]
+) -> list[ImportedSummary]:
+    """Return what stands for the *entries* that have *left*: their places, each with whether it was erased."""
+    found = []
+    for erased in sorted({*left.values()}):
+        places = tuple(sorted(place for place in left if left[place] is erased))
+        tokens = sum(entries[place].tokens for place in places)
+        found.append(
+            ImportedSummary(compaction_id=new_id(), entries=places, hides=True, erases=erased, tokens_before=tokens)
+        )
+    return found
 
 
 def _again(entry: PastEntry, write_id: str, state: SessionState) -> EntryAdded:

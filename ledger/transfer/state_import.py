@@ -15,6 +15,7 @@ from ledger.session.commands import IMPORTED, ImportedSummary, ReplaceState
 from ledger.session.continuation import renumbered
 from ledger.session.drafts import EntryDraft, check_content, check_filled, check_time, draft_entry
 from ledger.strict_json import check_flag, check_integer, check_value
+from ledger.transfer.session_state import without_summary
 
 T = TypeVar("T")
 
@@ -35,7 +36,7 @@ _DRAFT_FIELDS = {
     "tool_status": "toolStatus",
     "arguments": "arguments",
 }
-_ENTRY_FIELDS = {*_DRAFT_FIELDS.values(), "tokenizer", "compressed", "summaryId", "sameBatch"}
+_ENTRY_FIELDS = {*_DRAFT_FIELDS.values(), "tokenizer", "compressed", "erased", "summaryId", "sameBatch"}
 _SUMMARY_FIELDS = {
     "id",
     "content",
@@ -66,7 +67,8 @@ def import_state(
     """
     check_shape(raw)
     entries: list[EntryAdded] = []
-    compressed = []
+    compressed: list[bool] = []
+    erased: list[bool] = []
     unanswered: deque[EntryAdded] = deque()
     for index, item in enumerate(_list(raw, "entries")):
         field = f"entries[{index}]"
@@ -77,6 +79,9 @@ def import_state(
         batch = entries[-1].write_id if same_batch else new_id()
         entries.append(replace(entry, write_id=batch, tokenizer=counted or entry.tokenizer))
         compressed.append(check_flag(item.get("compressed", False), field=f"{field}.compressed"))
+        erased.append(check_flag(item.get("erased", False), field=f"{field}.erased"))
+        if erased[-1] and not compressed[-1]:
+            raise InvalidInput("inconsistent", "must be compressed, too, if it was erased", field=f"{field}.erased")
     places = {entry.entry_id: index for index, entry in enumerate(entries)}
     if len(places) != len(entries):
         raise InvalidInput("duplicate_id", "must not have two entries with the same id", field="entries")
@@ -88,12 +93,12 @@ def import_state(
             raise InvalidInput("duplicate_id", "must not cover another summary's entry", field=f"summaries[{index}]")
         if any(other.summary_id == summary.summary_id for other in summaries):
             raise InvalidInput("duplicate_id", "must not have the id of another summary", field=f"summaries[{index}]")
+        if summary.hides and any(erased[place] for place in summary.entries):
+            raise InvalidInput("inconsistent", "must not cover an erased entry", field=f"summaries[{index}]")
         hidden.update(summary.entries if summary.hides else ())
         summaries.append(summary)
-    unassigned = tuple(index for index, is_compressed in enumerate(compressed) if is_compressed and index not in hidden)
-    if unassigned:
-        tokens = sum(entries[index].tokens for index in unassigned)
-        summaries.append(ImportedSummary(compaction_id=new_id(), entries=unassigned, hides=True, tokens_before=tokens))
+    left = {place: erased[place] for place, is_compressed in enumerate(compressed) if is_compressed}
+    summaries += without_summary(entries, {place: left[place] for place in left.keys() - hidden}, new_id)
     _check_links(raw.get("entries", ()), {summary.summary_id for summary in summaries})
     total = None if raw.get("totalTokens") is None else _count(raw["totalTokens"], "totalTokens")
     counted_so_far = _continuation(raw.get("continuation"), len(entries))

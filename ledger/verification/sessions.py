@@ -24,6 +24,7 @@ from ledger.stored_projections.session_runs import runs_of
 from ledger.verification.live_builds import LiveBuild
 from projections import search
 from projections.backlog import BACKLOG, Backlog
+from projections.ranges import ranges_of
 from projections.search import PieceLife
 
 _PAGE: Final = 1_000  # events
@@ -65,7 +66,7 @@ async def replayed(store: Store, namespace: str, head: StreamHead) -> tuple[Fold
                 events = [event for event in page if event.version <= stop]
                 if not events:
                     return None, wrong  # written and rolled back meanwhile
-                replay = _after(replay, events)
+                replay = await _after(store, replay, events)
             if any(found and found.version == stop for found in newest) and not await _is_read(store, replay):
                 wrong.append(WrongRows(head, None, stop))
     except LedgerError:  # of a newer release
@@ -73,13 +74,19 @@ async def replayed(store: Store, namespace: str, head: StreamHead) -> tuple[Fold
     return replay, wrong
 
 
-def _after(replay: FoldedSession, stored: Sequence[StoredEvent]) -> FoldedSession:
+async def _after(store: Store, replay: FoldedSession, stored: Sequence[StoredEvent]) -> FoldedSession:
     events = [decode(event) for event in stored]
     own = [event for event, of in zip(events, stored, strict=True) if of.stream_id == replay.head.stream_id]
     stream_id = replay.head.stream_id
     runs = runs_of(event for event in stored if event.stream_id == stream_id)
+    earlier = {event.version: event for event in events}
+    before = sorted({version for event in own for version in search.needs(event)} - earlier.keys())
+    read = await store.events.read_versions(replay.stream, ranges_of(before)) if before else []
+    earlier |= {event.version: event for event in map(decode, read)}
     replay.changes.extend(
-        StreamChange(stream_id, event.version, change) for event in own for change in search.changes(event)
+        StreamChange(stream_id, event.version, change)
+        for event in own
+        for change in search.changes(event, search.pieces_again(event, earlier))
     )
     return replay._replace(
         position=own[-1].position if own else replay.position,

@@ -53,10 +53,16 @@ def results(all_events: list[list[RecordedEvent]]) -> dict[str, str]:
     return {
         "session": _digest(each for events in all_events for each in _states(events)),
         "backlog": _digest(backlog.BACKLOG.fold(events) for events in all_events),
-        "search": _digest(search.changes(event) for events in all_events for event in events),
+        "search": _digest(each for events in all_events for each in _found(events)),
         "records": _digest(records.fold(events) for events in all_events),
         "summary_views": _digest(summary_views.VIEWS.fold(events) for events in all_events),
     }
+
+
+def _found(events: list[RecordedEvent]) -> Iterator[object]:
+    earlier = {event.version: event for event in events}
+    for event in events:
+        yield search.changes(event, search.pieces_again(event, earlier))
 
 
 def _states(events: list[RecordedEvent]) -> Iterator[object]:

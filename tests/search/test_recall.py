@@ -129,3 +129,36 @@ async def test_without_a_question_nothing_is_searched(ledger: MemoryLedger) -> N
     assert (await ledger.get_context("unknown")).entries == ()
     await ledger.add_assistant_message("s", "hello", tokens=10)
     assert contents(await ledger.get_context("s")) == ["hello"]
+
+
+COVERING = {**RECALL, "compactions": [{"type": "token_threshold", "max_tokens": 100_000, "recent_window": 0}]}
+
+
+async def test_an_entry_that_comes_back_stands_before_covered_ones_that_came_after_it(
+    store: Store, namespace: str
+) -> None:
+    """R-CMP-12: a restore adds it again at the end, so those that a search brings back are added again behind it."""
+    rule = {"kind": "message", "role": "system", "content": "no rule", "tokens": 5}
+    async with MemoryLedger.open(namespace=namespace, store=store, config=COVERING) as ledger:
+        (pinned,) = (await ledger.add_entries("s", [rule])).entries
+        await talk(ledger, "the walnut is in the drawer")
+        await ledger.compress("s", force=True)
+        before = await ledger.get_context("s", query="walnut")
+        assert contents(before)[:2] == ["no rule", "the walnut is in the drawer"]
+        await ledger.remove_entry("s", pinned.entry_id)
+        await ledger.restore("s", before.version)
+        assert (await ledger.get_context("s", query="walnut")).text == before.text
+
+
+async def test_a_covered_entry_comes_back_although_as_many_others_have_left_since(store: Store, namespace: str) -> None:
+    """R-CMP-12: one that was covered is withdrawn and another one covered, so as many have left as before."""
+    async with MemoryLedger.open(namespace=namespace, store=store, config=COVERING) as ledger:
+        await talk(ledger, "the walnut is in the drawer", "nothing")
+        await ledger.compress("s", force=True)
+        before = await ledger.get_context("s", query="nothing")
+        await ledger.pop_entry("s")
+        await ledger.pop_entry("s")
+        await talk(ledger, "more")
+        await ledger.compress("s", force=True)
+        await ledger.restore("s", before.version)
+        assert (await ledger.get_context("s", query="nothing")).text == before.text

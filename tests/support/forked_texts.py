@@ -60,8 +60,11 @@ class Family:
     async def found(self, stream: Stream, *, include_erased: bool = False) -> set[Found]:
         """Return what a search of the session finds, from its own and its parents' events alone."""
         there: dict[tuple[int, str], tuple[Found, str, bool]] = {}
-        for stored in await self._store.events.read_stream(stream):
-            for change in search.changes(decode(stored)):
+        events = await self._store.events.read_stream(stream)
+        earlier = {stored.version: decode(stored) for stored in events}
+        for stored in events:
+            event = earlier[stored.version]
+            for change in search.changes(event, search.pieces_again(event, earlier)):
                 match change:
                     case AddPieces(pieces=pieces):
                         for piece in pieces:

@@ -1,21 +1,14 @@
-"""Random histories through the public API, and the ways by which a session can go on elsewhere or again."""
+"""Random histories through the public API."""
 
-import io
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from random import Random
-from typing import Any, Final, NamedTuple, TypeAlias
-
-import httpx
+from typing import Any, Final, NamedTuple
 
 from ledger.clock import SystemClock
 from ledger.memory import MemoryLedger
 from ledger.ports import Store, SummaryText
-from ledger.server.application import create_app
-from ledger.server.service import Service
-from ledger.server.settings import load_service_settings
 from ledger.session.state import end_of_batch
-from ledger.settings import Settings
 from projections.entries import Entry
 from projections.prompts import SummaryRequest
 from projections.summaries import Summary
@@ -31,12 +24,13 @@ TTL_S: Final = 60
 
 
 class Batch(NamedTuple):
-    """What happens next: entries are added, or the active entry at *place* changes, or all of them go."""
+    """What happens next: entries are added, the active entry at *place* changes, all go, or another config counts."""
 
     kind: str
     entries: tuple[dict[str, Any], ...] = ()
     place: float = 0.0
     text: str = ""
+    config: dict[str, Any] | None = None
 
 
 class Asked:
@@ -68,6 +62,9 @@ def config_of(dice: Random, window: str | None = None) -> dict[str, Any]:
     """Return a config of one *window* and at most two compactions that may stand together."""
     window = window or dice.choice(sorted(WINDOWS))
     chosen = {"type": window, **dice.choice(WINDOWS[window])}
+    if window == "recall":
+        # with b the mean length of all texts of the namespace counts, also of a fork's parent and of earlier lives
+        chosen["ranking"] = {"b": 0}
     listed = []
     for kind in dice.sample(sorted(COMPACTIONS), dice.choice([0, 1, 1, 1, 2])):
         compaction = {"type": kind, **dice.choice(COMPACTIONS[kind])}
@@ -77,8 +74,13 @@ def config_of(dice: Random, window: str | None = None) -> dict[str, Any]:
     return {"window": chosen, "compactions": listed}
 
 
-def history(dice: Random, count: int, *, first: int = 0) -> list[Batch]:
-    """Return *count* steps; entries are named by their place among all, from *first* on."""
+def history(
+    dice: Random, count: int, *, first: int = 0, new_config: Callable[[], dict[str, Any]] | None = None
+) -> list[Batch]:
+    """Return *count* steps; entries are named by their place among all, from *first* on.
+
+    With *new_config*, which returns one, some steps change the config.
+    """
     steps, names, calls = [], first, 0
     for number in range(count):
         chance = dice.random()
@@ -94,8 +96,10 @@ def history(dice: Random, count: int, *, first: int = 0) -> list[Batch]:
             steps.append(Batch("add", tuple(entries)))
         elif chance < 0.88:
             steps.append(Batch("edit", place=dice.random(), text=_text(dice)))
-        elif chance < 0.96:
+        elif chance < 0.92 or (chance < 0.96 and new_config is None):
             steps.append(Batch("remove", place=dice.random()))
+        elif chance < 0.96 and new_config is not None:
+            steps.append(Batch("config", config=new_config()))
         else:
             steps.append(Batch("clear"))
     return steps
@@ -156,10 +160,10 @@ async def take(life: Life, step: Batch) -> None:
         await ledger.add_entries(session, step.entries)
     elif step.kind == "clear":
         await ledger.clear_session(session)
+    elif step.kind == "config":
+        await ledger.update_config(session, step.config, replace=True)
     else:
         active = await ledger.get_active_entries(session)
-        if step.kind == "edit":  # an edited call is found by its text alone, until it is added again
-            active = [entry for entry in active if entry.kind == "message"]
         if active:
             entry_id = active[round(step.place * (len(active) - 1))].entry_id
             if step.kind == "edit":
@@ -167,132 +171,6 @@ async def take(life: Life, step: Batch) -> None:
             else:
                 await ledger.remove_entry(session, entry_id)
     await ledger.settle()
-
-
-#: Lets a session go on in another way; *between* happens to it meanwhile, if anything can.
-Detour: TypeAlias = Callable[[Life, list[Batch]], Awaitable[Life]]
-
-
-async def _version(life: Life) -> int:
-    return (await life.ledger.get_state(life.session)).version
-
-
-async def _expired(life: Life) -> int:
-    """Let the session expire, and return its last version."""
-    await life.ledger.set_expiry(life.session, TTL_S)
-    life.clock.moment = SystemClock().now() + timedelta(days=1)
-    return await _version(life)
-
-
-async def _never_expires(life: Life) -> Life:
-    life.clock.moment = SystemClock().now()
-    await life.ledger.set_expiry(life.session, None)
-    return life
-
-
-async def by_expiry(life: Life, between: list[Batch]) -> Life:
-    await life.ledger.restore(life.session, await _expired(life))
-    return await _never_expires(life)
-
-
-async def by_expiry_and_another_life(life: Life, between: list[Batch]) -> Life:
-    version = await _expired(life)
-    await live(life, between)
-    await life.ledger.restore(life.session, version)
-    return await _never_expires(life)
-
-
-async def by_expiry_and_restore_over_http(life: Life, between: list[Batch]) -> Life:
-    version = await _expired(life)
-    settings = load_service_settings()
-    async with Service.open(
-        Settings(namespace=life.namespace), settings, store=life.store, clock=life.clock
-    ) as service:
-        transport = httpx.ASGITransport(create_app(service, settings))
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-            answer = await client.post(f"/v1/sessions/{life.session}/restore", json={"version": version})
-    assert answer.status_code == 200, answer.text
-    return await _never_expires(life)
-
-
-async def by_restore(life: Life, between: list[Batch]) -> Life:
-    version = await _version(life)
-    await live(life, between)
-    await life.ledger.restore(life.session, version)
-    return life
-
-
-async def by_restore_after_a_clear(life: Life, between: list[Batch]) -> Life:
-    version = await _version(life)
-    await life.ledger.clear_session(life.session)
-    await live(life, between)
-    await life.ledger.restore(life.session, version)
-    return life
-
-
-async def by_restore_after_an_end(life: Life, between: list[Batch]) -> Life:
-    version = await _version(life)
-    await life.ledger.clear_session(life.session, end=True)
-    await life.ledger.restore(life.session, version)
-    return life
-
-
-async def by_fork(life: Life, between: list[Batch]) -> Life:
-    await life.ledger.fork(life.session, "fork")
-    await live(life, between)  # to the parent
-    return life._replace(session="fork")
-
-
-async def by_fork_of_a_version(life: Life, between: list[Batch]) -> Life:
-    version = await _version(life)
-    await live(life, between)
-    await life.ledger.fork(life.session, "fork", version=version)
-    return life._replace(session="fork")
-
-
-def _elsewhere(life: Life) -> Life:
-    """Return the same session of another namespace."""
-    namespace = f"{life.namespace}-other"
-    handle = life.ledger._handle
-    ledger = ledger_over(
-        life.store, namespace=namespace, config=handle.services.config, summarizer=life.asked, clock=life.clock
-    )
-    return life._replace(ledger=ledger, namespace=namespace)
-
-
-async def by_state_import(life: Life, between: list[Batch]) -> Life:
-    other = _elsewhere(life)
-    await other.ledger.import_session(await life.ledger.export_session(life.session))
-    return other
-
-
-async def by_state_import_over_another_life(life: Life, between: list[Batch]) -> Life:
-    state = await life.ledger.export_session(life.session)
-    await live(life, between)
-    await life.ledger.import_session(life.session, state)
-    return life
-
-
-async def by_file_import(life: Life, between: list[Batch]) -> Life:
-    other = _elsewhere(life)
-    lines = b"".join([line async for line in life.ledger.export_file(life.session)])
-    await other.ledger.import_file(lambda: io.BytesIO(lines))
-    return other
-
-
-FORKS: Final[tuple[Detour, ...]] = (by_fork, by_fork_of_a_version)
-DETOURS: Final[tuple[Detour, ...]] = (
-    by_expiry,
-    by_expiry_and_another_life,
-    by_expiry_and_restore_over_http,
-    by_restore,
-    by_restore_after_a_clear,
-    by_restore_after_an_end,
-    *FORKS,
-    by_state_import,
-    by_state_import_over_another_life,
-    by_file_import,
-)
 
 
 async def shown(life: Life) -> dict[str, Any]:
