@@ -26,7 +26,7 @@ from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 
-CONFIG = {"compactions": [{"type": "token_threshold"}]}
+CONFIG = {"compactions": [{"type": "token_threshold", "recent_window": 2, "min_entries_to_compress": 2}]}
 
 
 def ledger_for(store: Store, namespace: str) -> Any:
@@ -59,6 +59,7 @@ async def _talk(ledger: MemoryLedger) -> None:
     await ledger.add_user_message("s", "hello", user_id="mia")
     await ledger.keep("s", [{"space": "notes", "key": "k", "value": {"a": 1}}])
     await ledger.keep("s", [{"space": "notes", "key": "k", "removed": True}])
+    await ledger.set_data("s", {"k": [1]})
     await ledger.set_expiry("s", 10**6, user_id="mia")
 
 
@@ -109,8 +110,8 @@ async def _work_on_memories(store: Store, ledger: MemoryLedger) -> None:
 
 async def _summarize_views(ledger: MemoryLedger) -> None:
     handle = ledger._handle
-    view_id = await create_view(handle, SummaryViewDefinition(name="by user", source="long_term", group_by=("user_id",)))
-    gone = await create_view(handle, SummaryViewDefinition(name="gone", source="long_term", group_by=("user_id",)))
+    view_id = await create_view(handle, SummaryViewDefinition(name="by user", group_by=("user_id",)))
+    gone = await create_view(handle, SummaryViewDefinition(name="gone", group_by=("user_id",)))
     common = {"write_id": SystemClock().ulid(), "view_id": view_id}
     done = SummaryViewPartitionSummarized(
         **common, group={"user_id": "mia"}, summary="Mia likes ferns.", memory_count=3, request_hash="x", task_id="t1"
