@@ -60,17 +60,19 @@ class FolderImport:
         changed = [found for found in self._files() if self._seen.get(found.path) != _stamp(found.path)]
         self.failed.update(self._unreadable)
         done: list[Imported] = []
-        for number, found in enumerate(changed):
-            progress(number, len(changed))
-            stamp = _stamp(found.path)
-            imported = await self._import(found)
-            self._seen[found.path] = stamp
-            if imported is not None:
-                done.append(imported)
-        progress(len(changed), len(changed))
-        self.files = len(self._seen)
-        self.imported += done
-        self.notes = list(dict.fromkeys([*self.notes, *(note for one in done for note in one.notes)]))
+        try:
+            for number, found in enumerate(changed):
+                progress(number, len(changed))
+                stamp = _stamp(found.path)
+                imported = await self._import(found)
+                self._seen[found.path] = stamp
+                if imported is not None:
+                    done.append(imported)
+            progress(len(changed), len(changed))
+        finally:  # what was recorded before an interruption is told, too
+            self.files = len(self._seen)
+            self.imported += done
+            self.notes = list(dict.fromkeys([*self.notes, *(note for one in done for note in one.notes)]))
         return done
 
     async def watch(self, report: Report) -> None:
@@ -96,21 +98,22 @@ class FolderImport:
         return counts, lines, list(dict.fromkeys(name for one in self.imported for name in one.session_ids))
 
     async def _import(self, found: Found) -> Imported | None:
-        path = str(found.path)
-        self.failed.pop(path, None)
-        self.others.discard(path)
+        path, fault, imported = str(found.path), None, None
         try:
-            return await self._import_file(path, found.name)
+            imported = await self._import_file(path, found.name)
         except Unavailable:
             raise
-        except ImportRefused as fault:
-            if fault.code in _NO_TRANSCRIPTS:
-                self.others.add(path)
-            else:
-                self.failed[path] = fault
-        except LedgerError as fault:
+        except LedgerError as raised:
+            fault = raised
+        self.others.discard(path)
+        if isinstance(fault, ImportRefused) and fault.code in _NO_TRANSCRIPTS:
+            self.others.add(path)
+            fault = None
+        if fault is None:
+            self.failed.pop(path, None)
+        else:
             self.failed[path] = fault
-        return None
+        return imported
 
     def _files(self) -> Iterable[Found]:
         """Return the files, each once: a link is no other file."""

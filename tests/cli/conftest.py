@@ -3,10 +3,12 @@
 import json
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,8 +18,11 @@ from typer.testing import CliRunner
 
 from ledger.cli.app import app
 from tests.support.databases import Server
+from tests.support.importer_samples import SAMPLES
 
 WHOLE: Any = typer.main.get_command(app)
+FIRST = "5d0c2c1e-8a51-4b0e-9d53-0f6f1f4f7a10"
+SECOND = "6d0c2c1e-8a51-4b0e-9d53-0f6f1f4f7a10"
 COMMAND = Path(sys.executable).with_name("memory-ledger")
 
 
@@ -71,12 +76,22 @@ class Cli:
     def elsewhere(self, namespace: str) -> "Cli":
         return Cli(self.url, namespace)
 
-    def process(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-        """Start the command as a shell does, one that Ctrl-C reaches even if these tests run in the background."""
+    @contextmanager
+    def process(self, *arguments: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
+        """Start the command as a shell does, one that Ctrl-C reaches even if these tests run in the background.
+
+        It ends with the block at the latest: the process of a test that fails would wait for ever, and be a fault of
+        some later test.
+        """
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
-        return subprocess.Popen([COMMAND, *self.where, *arguments], text=True, **{**streams, **options})
+        with subprocess.Popen([COMMAND, *self.where, *arguments], text=True, **{**streams, **options}) as process:
+            try:
+                yield process
+            except BaseException:
+                process.kill()
+                raise
 
 
 @pytest.fixture(scope="session")
@@ -117,6 +132,21 @@ def file(tmp_path: Path) -> Callable[..., str]:
         return str(path)
 
     return write
+
+
+@pytest.fixture
+def projects(tmp_path: Path) -> Path:
+    """Two projects of a coding agent; one also has chats whose files have no ids, by the same name."""
+    folder = tmp_path / "projects"
+    for project in ("-home-mara-garden", "-home-mara-shed"):
+        (folder / project).mkdir(parents=True)
+        shutil.copy(SAMPLES / "openai_list.json", folder / project / "chat.json")
+    shutil.copy(SAMPLES / "claude_agents.jsonl", folder / "-home-mara-garden" / f"{FIRST}.jsonl")
+    branched = (SAMPLES / "claude_branched.jsonl").read_text().replace(FIRST, SECOND)
+    (folder / "-home-mara-shed" / f"{SECOND}.jsonl").write_text(branched)
+    (folder / "settings.json").write_text('{"theme": "dark"}')
+    (folder / "notes.md").write_text("# not read")
+    return folder
 
 
 @pytest.fixture(autouse=True)

@@ -1,10 +1,9 @@
-"""Folders of transcripts, and files that are still written to."""
+"""Folders of transcripts. Files that are still written to: see test_watching.py."""
 
 import errno
 import os
 import re
 import shutil
-import signal
 from base64 import b64decode
 from codecs import BOM_UTF8
 from gzip import decompress
@@ -13,29 +12,9 @@ from typing import Any
 
 import pytest
 
-from ledger.cli.transcript_folder import FolderImport
-from ledger.errors import InvalidInput
-from tests.cli.conftest import Cli
+from tests.cli.conftest import FIRST, SECOND, Cli
 from tests.support.command_line_page import documented
 from tests.support.importer_samples import SAMPLES
-
-FIRST = "5d0c2c1e-8a51-4b0e-9d53-0f6f1f4f7a10"
-SECOND = "6d0c2c1e-8a51-4b0e-9d53-0f6f1f4f7a10"
-
-
-@pytest.fixture
-def projects(tmp_path: Path) -> Path:
-    """Two projects of a coding agent; one also has chats whose files have no ids, by the same name."""
-    folder = tmp_path / "projects"
-    for project in ("-home-mara-garden", "-home-mara-shed"):
-        (folder / project).mkdir(parents=True)
-        shutil.copy(SAMPLES / "openai_list.json", folder / project / "chat.json")
-    shutil.copy(SAMPLES / "claude_agents.jsonl", folder / "-home-mara-garden" / f"{FIRST}.jsonl")
-    branched = (SAMPLES / "claude_branched.jsonl").read_text().replace(FIRST, SECOND)
-    (folder / "-home-mara-shed" / f"{SECOND}.jsonl").write_text(branched)
-    (folder / "settings.json").write_text('{"theme": "dark"}')
-    (folder / "notes.md").write_text("# not read")
-    return folder
 
 
 def test_a_folder_is_imported_once_and_its_files_do_not_collide(cli: Cli, projects: Path) -> None:
@@ -158,65 +137,6 @@ def test_a_line_that_is_still_being_written_waits_for_its_end(cli: Cli, projects
     assert done["failed"] == []
     growing.write_bytes(whole)
     assert cli.json("import", str(projects / "-home-mara-garden"))["entries"] == 1
-
-
-def test_watching_takes_in_what_is_written_and_ends_with_control_c(cli: Cli, projects: Path) -> None:
-    growing = projects / "-home-mara-shed" / f"{SECOND}.jsonl"
-    lines = growing.read_text().splitlines(keepends=True)
-    growing.write_text("".join(lines[:2]))
-    watching = cli.process("import", str(growing.parent), "--watch")
-    assert watching.stdout is not None
-    assert watching.stdout.readline() == "2 files read\n"
-    while not watching.stdout.readline().startswith("watching"):
-        pass
-    with growing.open("a") as file:
-        file.write("".join(lines[2:]))
-    assert watching.stdout.readline() == f"4 entries more: {SECOND}  {SECOND}~1\n"
-    assert watching.stdout.readline().startswith(f"{SECOND}, line 5: this prompt follows an earlier line; ")
-    with growing.open("a") as file:
-        file.write('{"type": "mode", "mode": "plan"}\n')
-    assert watching.stdout.readline() == f"1 entry more: {SECOND}  {SECOND}~1\n", "a note is told once"
-    watching.send_signal(signal.SIGINT)
-    out, err = watching.communicate(timeout=30)
-    assert (watching.returncode, err) == (0, "")
-    assert out.strip().startswith("stopped; ")
-    shown = cli.json("context", SECOND)["messages"]
-    assert [message["content"] for message in shown][2:] == ["Leeks instead.", "Leeks are planted."]
-
-
-def test_watching_names_a_file_that_it_cannot_take_in_once_and_again_at_the_end(cli: Cli, projects: Path) -> None:
-    watching = cli.process("import", str(projects), "--watch")
-    assert watching.stdout is not None
-    while not watching.stdout.readline().startswith("watching"):
-        pass
-    chat = projects / "-home-mara-shed" / "chat.json"
-    chat.write_text('[{"role": "user", "content": "Another chat."}]')
-    told = watching.stdout.readline()
-    assert told.startswith(f"not imported: {chat}: session 'home-mara-shed:chat' already holds other events; choose")
-    bad = projects / "-home-mara-shed" / "bad.jsonl"
-    bad.write_text('{"type": "user", broken\n')
-    assert watching.stdout.readline().startswith(f"not imported: {bad}: line 1: is not valid JSON")
-    watching.send_signal(signal.SIGINT)
-    out, err = watching.communicate(timeout=30)
-    assert (watching.returncode, err) == (1, "")
-    assert out.startswith("\nstopped; ")
-    assert out.splitlines(keepends=True)[2:] == [told, out.splitlines(keepends=True)[-1]]
-
-
-async def test_a_locked_file_is_tried_again_once_it_may_be_read(projects: Path) -> None:
-    shed, tried = projects / "-home-mara-shed", list[str]()
-
-    async def locked(path: str, name: str) -> Any:
-        tried.append(name)
-        raise InvalidInput("no_file", "cannot be read: Permission denied", field=path)
-
-    folders = FolderImport([str(shed)], locked)
-    for _ in range(2):
-        await folders.once(lambda done, total: None)
-    assert len(tried) == 2, "the control: what is as it was is not tried again"
-    (shed / "chat.json").chmod(0o640)
-    await folders.once(lambda done, total: None)
-    assert tried[2:] == ["chat"]
 
 
 def test_the_end_says_commands_that_find_what_was_imported(cli: Cli, projects: Path) -> None:

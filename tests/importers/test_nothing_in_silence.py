@@ -16,6 +16,7 @@ from ledger.importers.parts.otlp_dialects import DIALECTS
 from ledger.stores.in_memory import InMemoryStore
 from ledger.transfer.importing import Imported
 from tests.importers.test_message_shapes import SHAPES, observation_of, run_of, span_of
+from tests.laws.test_settling import seeds
 from tests.support.ledgers import ledger_over
 
 #: What spoils a message, as each shape of messages has it, and the kind of note that it gets.
@@ -86,6 +87,13 @@ async def check_law(seed: int, path: Path) -> None:
 @pytest.mark.parametrize("seed", range(100))
 async def test_each_fault_of_a_conversation_is_named_with_its_line__IN_20(seed: int, tmp_path: Path) -> None:
     await check_law(seed, tmp_path / "faults.jsonl")
+
+
+@pytest.mark.slow
+async def test_each_fault_of_2000_conversations_is_named_with_its_line__IN_20(tmp_path: Path) -> None:
+    with seeds(2000) as tried:
+        for seed in tried:
+            await check_law(seed, tmp_path / "faults.jsonl")
 
 
 @pytest.mark.parametrize("name", ["checked", "OpenCalls"])

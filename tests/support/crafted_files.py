@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -32,13 +32,16 @@ def events_of(lines: list[bytes]) -> list[Crafted]:
 
 
 def file_of(lines: list[bytes], events: Iterable[Crafted]) -> list[bytes]:
-    """Return a file with the header of *lines*, and *events* numbered and chained as they come."""
+    """Return a file with the header of *lines*, and *events* numbered and chained as they come, also those of forks."""
     header, trailer = json.loads(lines[0]), json.loads(lines[-1])
     own = namespace_id(header["namespace"])
+    forks = {fork["stream_id"]: (fork["parent_id"], fork["version"]) for fork in header.get("forks", ())}
     heads: dict[str, tuple[int, bytes]] = {}
+    hashes: dict[tuple[str, int], bytes] = {}
     written = [lines[0]]
     for position, event in enumerate(events, start=1):
-        version, previous = heads.get(event["stream_id"], (0, ZERO_HASH))
+        stream_id = event["stream_id"]
+        version, previous = heads.get(stream_id) or _before_first(stream_id, forks, hashes)
         payload = bytes(16) + canonical_json(event["payload"])
         body = {
             **event,
@@ -52,7 +55,8 @@ def file_of(lines: list[bytes], events: Iterable[Crafted]) -> list[bytes]:
         item = _item(event)
         body = {name: value for name, value in {**body, "item_id": item}.items() if value is not None}
         digest = event_hash(_stored(_convert(body, EventLine, 1), own, 1), previous)
-        heads[event["stream_id"]] = (version + 1, digest)
+        heads[stream_id] = (version + 1, digest)
+        hashes[stream_id, version + 1] = digest
         written.append(canonical_json(_convert({**body, "hash": digest.hex()}, EventLine, 1)) + b"\n")
     ends = [
         {**head, "version": heads[head["stream_id"]][0], "hash": heads[head["stream_id"]][1].hex()}
@@ -61,6 +65,19 @@ def file_of(lines: list[bytes], events: Iterable[Crafted]) -> list[bytes]:
     ]
     last = {"events": len(written) - 1, "sha256": sha256(b"".join(written)).hexdigest(), "heads": ends}
     return [*written, canonical_json(_convert(last, Trailer, 1)) + b"\n"]
+
+
+def _before_first(
+    stream_id: str, forks: Mapping[str, tuple[str, int]], hashes: Mapping[tuple[str, int], bytes]
+) -> tuple[int, bytes]:
+    """Return version and hash before the first event of a stream: those of the fork's parent, as far as it has come."""
+    if stream_id not in forks:
+        return 0, ZERO_HASH
+    owner, version = forks[stream_id]
+    for _ in forks:  # a fork of a fork may go on from an event of the first parent; only a bad header makes a cycle
+        if owner in forks and version <= forks[owner][1]:
+            owner = forks[owner][0]
+    return version, hashes.get((owner, version), ZERO_HASH)
 
 
 def another(event: Crafted, number: int) -> Crafted:
