@@ -22,9 +22,15 @@ E = TypeVar("E", bound="Entry")
 
 #: Keys in the data of an entry of what the model thought before it, as the providers call it.
 THINKING, REASONING, REASONING_CONTENT = "thinking", "reasoning", "reasoning_content"
+#: Texts of an entry that holds only what the model thought.
+ONLY_THINKING, ONLY_REASONING = "[thinking]", "[reasoning]"
 #: Key in the metadata of an entry that no search finds, such as thinking.
 HIDDEN = "hidden"
+#: Key in the data of an entry of what its block of Anthropic has beside the text.
+BLOCK = "block"
 
+#: How the types of blocks end that a provider's own tools have; those of the caller's tools are shorter.
+_OF_SERVER_TOOLS: Final = ("_tool_use", "_tool_result")
 _ERROR: Final = re.compile(r"\s*(error|exception|traceback)\b", re.IGNORECASE)
 
 
@@ -87,6 +93,12 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         """Whether it is what the model thought, or has that beside it."""
         beside = isinstance(self.data, dict) and any(map(self.data.get, (THINKING, REASONING, REASONING_CONTENT)))
         return beside or (self.metadata or {}).get(HIDDEN) is True
+
+    @property
+    def of_server_tool(self) -> bool:
+        """Whether it is a call or result of a tool that the provider ran inside its answer, as Anthropic writes it."""
+        block = self.data.get(BLOCK) if isinstance(self.data, dict) else None
+        return isinstance(block, dict) and str(block.get("type")).endswith(_OF_SERVER_TOOLS)
 
     @property
     def outcome(self) -> ToolStatus | None:

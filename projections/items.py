@@ -106,7 +106,7 @@ class Items(msgspec.Struct, frozen=True):
     closed: bool = False
     #: … or was closed at the end of an earlier batch: once counted, an interaction stays counted.
     counted: bool = False
-    #: What the newest entry is part of, if it is the assistant's, until the batch ends.
+    #: What the newest entry is part of, if it is the assistant's.
     answer: AnswerRun | None = None
 
     def count(self, unit: ItemUnit) -> int:
@@ -123,10 +123,12 @@ class Items(msgspec.Struct, frozen=True):
 
 def end_batch(items: Items) -> Items:
     """Return *items* with the last interaction counted if the batch closed it."""
-    if items.answer is None and not (items.closed and not items.counted):
+    answer = items.answer
+    if answer is not None and answer.spoken:
+        answer = replace(answer, spoken=0)  # what was counted stays counted when a later write goes on with the answer
+    elif not (items.closed and not items.counted):
         return items
-    # calls of another write are numbered alike whether or not they go on with this answer
-    return replace(items, counted=items.counted or items.closed, answer=None)
+    return replace(items, counted=items.counted or items.closed, answer=answer)
 
 
 def continued(items: Items, counted: CountedItems, window: ActiveEntries) -> Items:
@@ -171,18 +173,21 @@ def add_entry(items: Items, entry: Entry, window: ActiveEntries) -> Items:
     messages = items.messages
     if items.answer is not None and items.answer.goes_on_with(entry):
         messages = messages.without_last(items.answer.spoken)
-    completes = entry.kind in _FORMS_ITEM and (answer is None or not answer.calls)
+    completes = entry.kind in _FORMS_ITEM and (answer is None or not answer.waits)
     messages = _add_message(messages, entry, window, waiting, answered, completes=completes)
     return Items(interactions, messages, waiting, closed, counted, answer)
 
 
 def forget(items: Items, *, removed: Ranges, before: int) -> Items:
     """Return *items* after the entries in *removed* left the window, without items that end before *before*."""
+    waiting = tuple(call for call in items.waiting if not ranges.contains(removed, call.version))
+    waits = items.answer is not None and items.answer.waits
     return replace(
         items,
         interactions=items.interactions.forget(before),
         messages=items.messages.forget(before),
-        waiting=tuple(call for call in items.waiting if not ranges.contains(removed, call.version)),
+        waiting=waiting,
+        answer=None if waits and all(call.abandoned for call in waiting) else items.answer,
     )
 
 

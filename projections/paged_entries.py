@@ -112,6 +112,12 @@ class PagedEntries:
             return self.pages[index].has(version)
         return any(entry.version == version for entry in self.tail)
 
+    def count_before(self, version: int) -> int:
+        """Return how many entries have a version below *version*."""
+        index = bisect_left(self.pages, version, key=_last)
+        part = self.pages[index].read() if index < len(self.pages) else self.tail
+        return sum(page.count for page in self.pages[:index]) + bisect_left(part, version, key=_version)
+
     def within(self, covered: Ranges) -> tuple[Entry, ...]:
         """Return the entries in *covered*, oldest first."""
         touched: dict[int, EntryPage] = {}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ledger.canonical import canonical_json
 from ledger.events import JsonObject
-from projections.entries import Entry
+from projections.entries import ONLY_REASONING, ONLY_THINKING, Entry
 from projections.prompts import SUMMARY_HEADER, label, marked
 from projections.summaries import Summary
 from projections.tool_pairs import group_interactions, group_units
@@ -93,7 +93,7 @@ def shown_messages(window: Window) -> list[ShownMessage]:
     """Return `chat_messages`, each with its sources; a gap, and the result that a call lacks, have none."""
     homes = {
         entry.version: unit.entries
-        for unit in group_units(sorted(window.entries, key=_version))
+        for unit in group_units(sorted(window.entries, key=_version), apart=window.apart)
         for entry in unit.entries
     }
     messages: list[ShownMessage] = []
@@ -149,6 +149,11 @@ def message_of(entry: Entry) -> JsonObject:
     return {"role": "user", "content": marked(f"{label(entry)}: {entry.content}")}
 
 
+def says(entry: Entry) -> bool:
+    """Tell whether the text of *entry* was said, and does not stand for thinking of which nothing came in its write."""
+    return not (entry.thinks and entry.content in {ONLY_THINKING, ONLY_REASONING})
+
+
 def speaks(entry: Entry) -> bool:
     """Tell whether *entry* is shown in its own role: that of the user, the assistant, or, if pinned, the system."""
     if entry.role == "system":
@@ -175,20 +180,39 @@ def rolling_shape(window: Window) -> JsonObject:
 
 
 def _unit_messages(unit: tuple[Entry, ...]) -> Iterator[ShownMessage]:
+    for part in _parts_of_answer(unit):
+        yield from _part_messages(part)
+
+
+def _parts_of_answer(unit: tuple[Entry, ...]) -> list[tuple[Entry, ...]]:
+    """Return *unit* in parts, of which each ends with the results of the provider's tools that the next one knows."""
+    parts: list[list[Entry]] = [[]]
+    for entry in unit:
+        so_far = parts[-1]
+        known = so_far and so_far[-1].kind == "tool_result" and so_far[-1].of_server_tool
+        if known and entry.answers and all(call.of_server_tool for call in so_far if call.kind == "tool_call"):
+            parts.append([])
+        parts[-1].append(entry)
+    return [tuple(part) for part in parts]
+
+
+def _part_messages(unit: tuple[Entry, ...]) -> Iterator[ShownMessage]:
     first_call = next((at for at, entry in enumerate(unit) if entry.kind == "tool_call"), None)
     if first_call is None:
         for entry in unit:
             yield ShownMessage(message_of(entry), (entry,))
         return
-    for entry in unit[: max(0, first_call - 1)]:
+    begin = next((at for at, entry in enumerate(unit) if entry.thinks), first_call)  # it goes back with the calls
+    begin = max(0, min(begin, first_call - 1))
+    for entry in unit[:begin]:
         yield ShownMessage(message_of(entry), (entry,))
-    answer = [entry for entry in unit[max(0, first_call - 1) :] if entry.kind != "tool_result"]
+    answer = [entry for entry in unit[begin:] if entry.kind != "tool_result"]
     calls = [entry for entry in answer if entry.kind == "tool_call"]
     answered = _match(calls, [entry for entry in unit if entry.kind == "tool_result"])
     ids = _call_ids(calls)
     said = {
         "role": "assistant",
-        "content": "\n\n".join(entry.content for entry in answer if entry.kind != "tool_call") or None,
+        "content": "\n\n".join(entry.content for entry in answer if entry.kind != "tool_call" and says(entry)) or None,
         "tool_calls": [_tool_call(call, ids[call.version]) for call in calls],
     }
     yield ShownMessage(said, tuple(answer))

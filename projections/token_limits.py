@@ -18,7 +18,7 @@ def fitted(window: Window, limit: int | None) -> Window:
     if window.tokens <= limit:
         return msgspec.structs.replace(window, limit=limit)
     in_order = sorted(window.entries, key=lambda entry: entry.version)
-    units = [unit for unit in group_units(in_order) if not unit.entries[0].pinned]
+    units = [unit for unit in group_units(in_order, apart=window.apart) if not unit.entries[0].pinned]
     left_out: set[int] = set()
     tokens = window.tokens
     for unit in units[:-1]:

@@ -1,6 +1,6 @@
 """Groups of entries: answers, units, which are never split, and interactions. Source: R-GEN-7 … R-GEN-12."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 import msgspec
 
@@ -57,7 +57,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class AnswerRun(msgspec.Struct, frozen=True):
-    """The answer that the newest entry is part of: whether it calls tools, and has thinking beside it.
+    """The answer that the newest entry is part of: whether it calls tools, has thinking, and waits for results.
 
     *spoken* counts the messages that stand alone so far, and are one answer with what follows if that calls a tool.
     """
@@ -65,59 +65,74 @@ class AnswerRun(msgspec.Struct, frozen=True):
     write_id: str
     calls: bool
     thinks: bool
+    waits: bool
     spoken: int
 
     def goes_on_with(self, entry: Entry) -> bool:
         """Tell whether *entry*, the next one, is part of it: a call, or what is said beside calls or thinking.
 
-        All of it is of one write, except calls in a row, until one comes after new thinking.
+        Thinking begins another answer, unless it is of the same write as thinking before.
         """
-        same = entry.write_id == self.write_id
-        if entry.kind == "tool_call":
-            return same or (self.calls and not entry.thinks)
-        return entry.answers and same and (self.calls or self.thinks)
+        if entry.thinks:
+            return entry.answers and self.thinks and entry.write_id == self.write_id
+        return entry.kind == "tool_call" or (entry.answers and (self.calls or self.thinks))
 
 
 def answer_after(answer: AnswerRun | None, entry: Entry) -> AnswerRun | None:
     """Return the answer that *entry* is part of, the next one after *answer*; None if it is not the assistant's."""
     if not entry.answers:
-        return None
+        return answer if entry.of_server_tool else None
     calls = entry.kind == "tool_call"
+    waits = calls and not entry.of_server_tool
     if answer is not None and answer.goes_on_with(entry):
-        calls = calls or answer.calls
-        return AnswerRun(entry.write_id, calls, entry.thinks or answer.thinks, 0 if calls else 1)
-    before = answer.spoken if answer is not None and answer.write_id == entry.write_id else 0
-    return AnswerRun(entry.write_id, calls, entry.thinks, 0 if calls else before + 1)
+        waits = waits or answer.waits
+        thinks = entry.thinks or answer.thinks
+        return AnswerRun(entry.write_id, calls or answer.calls, thinks, waits, 0 if calls or waits else 1)
+    before = 0 if answer is None or entry.thinks else answer.spoken
+    return AnswerRun(entry.write_id, calls, entry.thinks, waits, 0 if calls else before + 1)
+
+
+def may_go_on(unit: "Unit") -> bool:
+    """Tell whether more of the answer *unit* may come, if it is the newest: it has thinking, or says so.
+
+    What follows would be nothing that a provider takes if its thinking had left. Source: R-GEN-8.
+    """
+    newest = unit.entries[-1]
+    if not (newest.answers or newest.of_server_tool):
+        return False
+    return (newest.metadata or {}).get("end_turn") is False or any(entry.thinks for entry in unit.entries)
 
 
 class Pairing:
     """The units of *entries*, oldest first, independent of later entries. Source: R-GEN-8, R-GEN-9.
 
     *units* are in the order of their oldest entry. *closed_at* maps the version of a tool call to the version that
-    closed it: that of its result, or of a user message before any result.
+    closed it: that of its result, or of a user message before any result. No answer goes on at the versions *apart*.
     """
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
+    def __init__(self, entries: Iterable[Entry], *, apart: Container[int] = ()) -> None:
         self.units: list[list[Entry]] = []
         self.closed_at: dict[int, int] = {}
-        self._pair(entries)
+        self._pair(entries, apart)
 
     def is_open(self, entries: Iterable[Entry], *, at: int) -> bool:
         """Tell whether one of *entries* is a call that was open at version *at*."""
         return any(entry.kind == "tool_call" and self.closed_at.get(entry.version, at + 1) > at for entry in entries)
 
-    def _pair(self, entries: Iterable[Entry]) -> None:
+    def _pair(self, entries: Iterable[Entry], apart: Container[int]) -> None:
         units = self.units
         waiting: list[tuple[Call, list[Entry]]] = []  # unanswered calls and their unit, oldest first
         answer: AnswerRun | None = None
         for entry in entries:
+            if entry.version in apart:
+                answer = None
             if entry.kind == "tool_result":
                 answered = next((index for index, (call, _) in enumerate(waiting) if call.answered_by(entry)), None)
                 if answered is not None:
                     call, home = waiting.pop(answered)
                     self.closed_at.setdefault(call.version, entry.version)
                     home.append(entry)
-                    answer = None
+                    answer = answer_after(answer, entry)
                     continue
             elif entry.starts_interaction:
                 for call, _ in waiting:  # abandoned (R-GEN-9); a late result still belongs to them
@@ -133,9 +148,12 @@ class Pairing:
                 waiting.append((Call(entry.version, entry.tool_call_id, entry.tool_name), units[-1]))
 
 
-def group_units(entries: Iterable[Entry]) -> tuple[Unit, ...]:
-    """Return *entries*, oldest first, as units ordered by their oldest entry. Source: R-GEN-8, R-GEN-9."""
-    pairing = Pairing(entries)
+def group_units(entries: Iterable[Entry], *, apart: Container[int] = ()) -> tuple[Unit, ...]:
+    """Return *entries*, oldest first, as units ordered by their oldest entry. Source: R-GEN-8, R-GEN-9.
+
+    At the versions *apart*, where something is left out before the entry, no answer goes on.
+    """
+    pairing = Pairing(entries, apart=apart)
     return tuple(
         Unit(
             tuple(unit),

@@ -216,6 +216,12 @@ class Window(msgspec.Struct, frozen=True):
         """The shown summaries, in shown order."""
         return tuple(item for item in self.items if isinstance(item, Summary))
 
+    @property
+    def apart(self) -> frozenset[int]:
+        """Versions of entries with which no answer goes on: something is left out, or a summary stands, before them."""
+        after = (now for before, now in pairwise(self.items) if isinstance(before, Summary))
+        return self.gaps.union(entry.version for entry in after if isinstance(entry, Entry))
+
     def oldest_first(self) -> "Window":
         """Return the window as a chat is read: pinned entries, summaries, conversation, each oldest first."""
         pinned = (entry for entry in self.entries if entry.pinned)

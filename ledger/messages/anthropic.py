@@ -7,9 +7,9 @@ from typing import Any, Final
 from ledger.events import JsonObject
 from ledger.messages.beside_text import THINKING_TYPES
 from ledger.messages.parts import ContentPart, media_of, named, parts_of
-from ledger.messages.turns import Turn, instructions_of, turns_of
-from projections.entries import THINKING
-from projections.rendering import ShownMessage
+from ledger.messages.turns import AnswerPart, Turn, instructions_of, turns_of
+from projections.entries import BLOCK, ONLY_THINKING, THINKING
+from projections.rendering import ShownMessage, says
 
 _NOT_OF_AN_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _BEGIN: Final = "[…]"
@@ -28,17 +28,22 @@ def anthropic_request(shown: Sequence[ShownMessage], attachments: Mapping[str, b
     system = instructions_of(turns)
     ids = _CallIds()
     messages: list[JsonObject] = []
+    inside = _results_inside(turns)
+    placed = {turn.entry.version for turn in inside.values() if turn.entry}
     for turn in turns:
-        if turn.role == "system":
+        if turn.role == "system" or (turn.entry is not None and turn.entry.version in placed):
             continue
         role = "assistant" if turn.role == "assistant" else "user"
-        blocks = list(_blocks(turn, ids, attachments))
+        blocks = list(_answer(turn, ids, inside) if role == "assistant" else _blocks(turn, ids, attachments))
         if not messages or messages[-1]["role"] != role:
             messages.append({"role": role, "content": blocks})
         elif _thinks(blocks) and not _thinks(messages[-1]["content"]):  # it must begin a message
             messages += [{"role": "user", "content": [_text(_BEGIN)]}, {"role": role, "content": blocks}]
         else:
             messages[-1]["content"] += blocks
+    for message in messages:
+        if message["content"][-1]["type"] in THINKING_TYPES:  # it must not end a message
+            message["content"].append(_text(ONLY_THINKING))
     if not messages or messages[0]["role"] != "user":
         messages.insert(0, {"role": "user", "content": [_text(_BEGIN)]})
     return {**({"system": system} if system else {}), "messages": messages}
@@ -69,31 +74,59 @@ class _CallIds:
         return self._newest[call_id]
 
 
+def _results_inside(turns: Sequence[Turn]) -> dict[int, Turn]:
+    """Return the results of the provider's tools by the version of their call, if both go back as they were."""
+    found: dict[int, Turn] = {}
+    calls: dict[str, AnswerPart] = {}
+    for turn in turns:
+        if turn.role != "tool":
+            calls = {part.call_id: part for part in turn.parts if part.call_id and BLOCK in part.data}
+        elif BLOCK in turn.data and turn.call_id in calls:
+            found[calls[turn.call_id].entry.version] = turn
+    return found
+
+
 def _blocks(turn: Turn, ids: _CallIds, attachments: Mapping[str, bytes]) -> Iterator[JsonObject]:
     if turn.role == "tool":
         yield _result(turn, ids)
         return
-    if turn.role == "user":
-        item = turn.data.get("item") or {}
-        parts = parts_of(turn.data.get("content") or item.get("content"))
-        yield from [_block(part) for part in parts] or [_text(turn.text)]
-        return
+    item = turn.data.get("item") or {}
+    parts = parts_of(turn.data.get("content") or item.get("content"))
+    yield from [_block(part) for part in parts] or [_text(turn.text)]
+
+
+def _answer(turn: Turn, ids: _CallIds, inside: Mapping[int, Turn]) -> Iterator[JsonObject]:
+    """Yield the blocks of an answer, results of the provider's tools at their place in it."""
     if not turn.parts:
-        yield from _said(turn.text, turn.data)
-    for part in turn.parts:
-        if not part.call_id:
-            yield from _said(part.text, part.data)
-            continue
-        yield from part.data.get(THINKING, ())
-        given = {} if part.entry.arguments is None else part.entry.arguments
-        arguments = given if isinstance(given, dict) else {"arguments": given}
-        name = _NOT_OF_AN_ID.sub("_", part.name)
-        yield {"type": "tool_use", "id": ids.of_call(part.call_id), "name": name, "input": arguments}
+        yield from _said(turn.text, turn.data, thinks_only=turn.entry is not None and not says(turn.entry))
+    pieces: list[AnswerPart | Turn] = [*turn.parts]
+    pieces += [inside[part.entry.version] for part in turn.parts if part.entry.version in inside]
+    for piece in sorted(pieces, key=lambda piece: piece.entry.version if piece.entry else 0):
+        if isinstance(piece, Turn):
+            yield _result_inside(piece, ids)
+        elif not piece.call_id:
+            yield from _said(piece.text, piece.data, thinks_only=not says(piece.entry))
+        else:
+            yield from piece.data.get(THINKING, ())
+            given = {} if piece.entry.arguments is None else piece.entry.arguments
+            arguments = given if isinstance(given, dict) else {"arguments": given}
+            name = _NOT_OF_AN_ID.sub("_", piece.name)
+            block = piece.data[BLOCK] if piece.entry.version in inside else {"type": "tool_use"}
+            yield {**block, "id": ids.of_call(piece.call_id), "name": name, "input": arguments}
 
 
-def _said(text: str, data: JsonObject) -> Iterator[JsonObject]:
+def _said(text: str, data: JsonObject, *, thinks_only: bool) -> Iterator[JsonObject]:
     yield from data.get(THINKING, ())
-    yield _text(text.rstrip() or _BEGIN)  # an answer must not end with white space
+    if not (thinks_only and THINKING in data):
+        yield _text(text.rstrip() or _BEGIN)  # an answer must not end with white space
+
+
+def _result_inside(turn: Turn, ids: _CallIds) -> JsonObject:
+    assert turn.entry is not None
+    failed = {"error": True, "ok": False}.get(turn.entry.tool_status or "")
+    content = turn.data.get("content", turn.text)
+    result = {**turn.data[BLOCK], "tool_use_id": ids.of_result(turn.call_id), "content": content}
+    return result if failed is None else {**result, "is_error": failed}
 
 
 def _result(turn: Turn, ids: _CallIds) -> JsonObject:

@@ -15,14 +15,12 @@ from ledger.importers.parts.response_items import item_entry
 from ledger.importers.parts.steps import EMPTY
 from ledger.session.attachments import SAID, put_back
 from ledger.session.drafts import draft_entry
-from projections.entries import REASONING, REASONING_CONTENT, THINKING, Entry
+from projections.entries import BLOCK, ONLY_REASONING, REASONING, REASONING_CONTENT, THINKING, Entry
 
 #: Keys in the data of an entry: what its message had beside text, in the shape that it had.
 ITEM, CONTENT = "item", "content"
 #: Those of what the model thought, which stays with the answer when its text is edited.
 THOUGHTS: Final = (THINKING, REASONING, REASONING_CONTENT)
-#: What an answer says that has nothing but thinking.
-ONLY_THINKING: Final = "[thinking]"
 #: Types of the blocks of Anthropic that are thinking.
 THINKING_TYPES: Final = ("thinking", "redacted_thinking")
 
@@ -38,7 +36,7 @@ def data_of(entry: Entry, attachments: Mapping[str, bytes]) -> JsonObject:
             continue
         with suppress(KeyError):
             held[key] = put_back(entry.data[key], attachments, literal=SAID if key in {CONTENT, ITEM} else ())
-    if ITEM not in held:
+    if ITEM not in held and entry.content != ONLY_REASONING:
         held.pop(REASONING, None)  # a provider takes it back only before the item that it led to
     return held
 
@@ -49,7 +47,8 @@ def item_draft(item: JsonObject, names: dict[str, str]) -> JsonObject:
 
 
 def _is_content(content: Any, entry: Entry) -> bool:
-    return isinstance(content, list) and _filled(text_of(content)[0]) == _filled(entry.content)
+    is_one = isinstance(content, list) or (isinstance(content, dict) and entry.of_server_tool)
+    return is_one and _filled(text_of(content)[0]) == _filled(entry.content)
 
 
 def _filled(text: str) -> str:
@@ -73,6 +72,7 @@ def _are_of_type(values: Any, *types: str) -> bool:
 _CHECKS: Final[Mapping[str, Callable[[Any, Entry], bool]]] = {
     CONTENT: _is_content,
     ITEM: _is_item,
+    BLOCK: lambda _, entry: entry.of_server_tool,
     THINKING: lambda blocks, _: _are_of_type(blocks, *THINKING_TYPES),
     REASONING: lambda items, _: _are_of_type(items, "reasoning"),
     REASONING_CONTENT: lambda text, _: isinstance(text, str) and bool(text),

@@ -8,9 +8,9 @@ from ledger.events import JsonObject
 from ledger.importers.openai_chat import message_entries
 from ledger.importers.parts.blocks import assistant_entries, has_blocks, user_entries
 from ledger.importers.parts.response_items import is_item
-from ledger.messages.beside_text import CONTENT, ITEM, ONLY_THINKING, THINKING_TYPES, THOUGHTS, item_draft
+from ledger.messages.beside_text import CONTENT, ITEM, THINKING_TYPES, THOUGHTS, item_draft
 from ledger.session.attachments import check_beside, taken_out
-from projections.entries import REASONING, THINKING
+from projections.entries import ONLY_REASONING, ONLY_THINKING, REASONING, THINKING
 
 #: A message of any of the three shapes, as JSON or as an object of the client (with ``model_dump``).
 Message: TypeAlias = Mapping[str, Any] | Any
@@ -39,7 +39,7 @@ def read_messages(messages: Sequence[Message]) -> tuple[list[JsonObject], dict[s
             raise InvalidInput("bad_shape", text, field=field) from fault
         entries += found
     if waiting:
-        entries.append(_with(_message("assistant", "[reasoning]"), {REASONING: waiting}))
+        entries.append(_with(_message("assistant", ONLY_REASONING), {REASONING: waiting}))
     attachments: dict[str, bytes] = {}
     without = [{**entry, "data": _without_bytes(entry.get("data"), attachments)} for entry in entries]
     check_beside(sum(map(len, attachments.values())), field="messages")

@@ -1,6 +1,7 @@
 """A window as a request of the OpenAI Responses API."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 from ledger.canonical import canonical_json
@@ -22,7 +23,8 @@ def responses_request(shown: Sequence[ShownMessage], attachments: Mapping[str, b
     turns = turns_of(shown, attachments)
     instructions = instructions_of(turns)
     answers = _Answers()
-    items = [item for turn in turns if turn.role != "system" for item in _items(turn, answers)]
+    pieces = [piece for turn in turns if turn.role != "system" for piece in _pieces(turn)]
+    items = [item for piece in _with_reasoning(pieces) for item in _items(piece, answers)]
     return {**({"instructions": instructions} if instructions else {}), "input": items}
 
 
@@ -51,14 +53,36 @@ class _Answers:
             yield {key: value for key, value in data[ITEM].items() if key != "id" or self._is_whole}
 
 
-def _items(turn: Turn, answers: _Answers) -> Iterator[JsonObject]:
-    if turn.role == "assistant":
-        said = [AnswerPart(turn.entry, turn.text, turn.data)] if turn.entry else []
-        for part in turn.parts or said:
-            yield from _part(part, answers)
+def _pieces(turn: Turn) -> Sequence[Turn | AnswerPart]:
+    if turn.role != "assistant":
+        return (turn,)
+    said = (AnswerPart(turn.entry, turn.text, turn.data),) if turn.entry else ()
+    return turn.parts or said
+
+
+def _with_reasoning(pieces: Sequence[Turn | AnswerPart]) -> Iterator[Turn | AnswerPart]:
+    """Yield *pieces*, those that are only reasoning as part of the item that comes next, if there is one."""
+    before: list[JsonObject] = []
+    for each, after in pairwise((*pieces, None)):
+        assert each is not None, "only the last has none after it"
+        if not isinstance(each, AnswerPart):
+            yield each
+            continue
+        piece = each._replace(data={**each.data, REASONING: before + each.data.get(REASONING, [])}) if before else each
+        leads = isinstance(after, AnswerPart) and (ITEM in after.data or REASONING in after.data)
+        if leads and REASONING in piece.data and ITEM not in piece.data:
+            before = piece.data[REASONING]
+        else:
+            before = []
+            yield piece
+
+
+def _items(piece: Turn | AnswerPart, answers: _Answers) -> Iterator[JsonObject]:
+    if isinstance(piece, AnswerPart):
+        yield from _part(piece, answers)
         return
-    answers.passed(turn.entry)
-    yield _result(turn, answers.kinds) if turn.role == "tool" else _message(turn)
+    answers.passed(piece.entry)
+    yield _result(piece, answers.kinds) if piece.role == "tool" else _message(piece)
 
 
 def _message(turn: Turn) -> JsonObject:

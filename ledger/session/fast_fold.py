@@ -161,7 +161,8 @@ class _ItemsRun:
     def end_batch(self) -> None:
         """Count the last interaction if the batch closed it."""
         self._counted = self._counted or self._closed
-        self._answer = None
+        if self._answer is not None:
+            self._answer = replace(self._answer, spoken=0)
 
     def result(self) -> Items:
         """Return the items after the entries."""

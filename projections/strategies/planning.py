@@ -7,7 +7,7 @@ from projections.entries import Entry
 from projections.ranges import ranges_of
 from projections.strategies.base import CompactionConfig, CompactionPlan, StateView, Trigger
 from projections.summaries import Summary
-from projections.tool_pairs import Unit
+from projections.tool_pairs import Unit, may_go_on
 
 
 def plan_to_replace(
@@ -41,15 +41,21 @@ def plan_to_replace(
 def entries_before(cut: int, units: Sequence[Unit]) -> list[Entry]:
     """Return the entries of *units* before version *cut* that may leave, oldest first.
 
-    Where *cut* would split a unit, it moves to the start of the unit (R-GEN-10). Pinned entries and units with an
-    open call stay (R-GEN-7, R-GEN-9).
+    Where *cut* would split a unit, it moves to the start of the unit (R-GEN-10). Pinned entries, units with an open
+    call and the newest one if it may go on stay (R-GEN-7 … R-GEN-9).
     """
     for unit in sorted(units, key=lambda unit: unit.last_version, reverse=True):
         if unit.first_version < cut <= unit.last_version:
             cut = unit.first_version
-    leaving = [unit for unit in units if unit.last_version < cut and not unit.open]
+    leaving = [unit for unit in complete(units) if unit.last_version < cut]
     entries = (entry for unit in leaving for entry in unit.entries if not entry.pinned)
     return sorted(entries, key=lambda entry: entry.version)
+
+
+def complete(units: Sequence[Unit]) -> list[Unit]:
+    """Return *units* without those that have an open call, and without the newest if its answer may go on."""
+    newest = max((unit.last_version for unit in units), default=0)
+    return [unit for unit in units if not unit.open and not (unit.last_version == newest and may_go_on(unit))]
 
 
 def tokens_of(entries: Sequence[Entry], folds: Sequence[Summary]) -> int:

@@ -6,8 +6,10 @@ from pydantic import Field
 
 from projections.entries import Entry
 from projections.items import ItemUnit
+from projections.paged_entries import PagedEntries
 from projections.strategies.base import Hints, StateView, WindowConfig, WindowStrategy
 from projections.summaries import Summary
+from projections.tool_pairs import group_units
 from projections.window import Window
 
 
@@ -29,7 +31,28 @@ def shown_items(config: Rolling, state: StateView) -> list[tuple[Entry, ...]]:
     numbering = state.items.numbering(config.unit)
     last = numbering.started
     first = max(1, last - config.size + (0 if config.unit == "entry" else 1))
-    return numbering.groups(state.window, first, last)
+    groups = numbering.groups(state.window, first, last)
+    return _with_whole_answers(state.window.entries, groups) if config.unit == "entry" else groups
+
+
+def _with_whole_answers(active: PagedEntries, groups: list[tuple[Entry, ...]]) -> list[tuple[Entry, ...]]:
+    """Return *groups* with what is missing of their answers: what came in an earlier write is another item (R-GEN-10).
+
+    What is missing comes in the oldest group that has some of its answer.
+    """
+    homes = {entry.version: number for number, group in reversed([*enumerate(groups)]) for entry in group}
+    begin = active.count_before(min(homes, default=0))
+    while begin and (active[begin].answers or active[begin].of_server_tool):
+        begin -= 1
+    missing: dict[int, list[Entry]] = {}
+    for unit in group_units(active[begin:]):
+        shown = [homes[entry.version] for entry in unit.entries if entry.version in homes]
+        if shown and len(shown) < len(unit.entries):
+            missing.setdefault(min(shown), []).extend(entry for entry in unit.entries if entry.version not in homes)
+    return [
+        tuple(sorted((*group, *missing[number]), key=lambda entry: entry.version)) if number in missing else group
+        for number, group in enumerate(groups)
+    ]
 
 
 def window(config: Rolling, state: StateView, hints: Hints) -> Window:

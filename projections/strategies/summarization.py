@@ -21,7 +21,7 @@ from projections.strategies.base import (
     one_call,
     placeholders,
 )
-from projections.strategies.planning import plan_to_replace
+from projections.strategies.planning import complete, plan_to_replace
 from projections.strategies.preserving import ALWAYS, Preserve, TriggerLimit, is_preserved
 from projections.tool_pairs import group_units
 
@@ -52,6 +52,8 @@ class Summarization(CompactionConfig, TriggerLimit):
 def plan(config: Summarization, state: StateView, trigger: Trigger) -> CompactionPlan | None:
     """Plan to replace everything that is not preserved, even the newest; not while a step or a call is open.
 
+    The newest answer stays if it may go on (R-GEN-8).
+
     Summaries are folded unless they are preserved, and then pile up (R-002-5).
 
     Raises:
@@ -67,8 +69,8 @@ def plan(config: Summarization, state: StateView, trigger: Trigger) -> Compactio
     leaving = sorted(
         (
             entry
-            for unit in units
-            if not unit.open and not any(is_preserved(entry, config.preserve) for entry in unit.entries)
+            for unit in complete(units)
+            if not any(is_preserved(entry, config.preserve) for entry in unit.entries)
             for entry in unit.entries
         ),
         key=lambda entry: entry.version,

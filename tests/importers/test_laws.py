@@ -33,6 +33,7 @@ HELD = {
     "openai-chat": "id",
     "swe-agent": "agent",
     "openhands": "source",
+    "openhands-sdk": "id",
     "bfcl-memory": "mood",
     "dated-sessions": "speaker",
     "claude-code": "parentUuid",
@@ -174,7 +175,7 @@ async def test_each_batch_has_a_write_id_of_its_own_and_nothing_is_compacted(cas
 def _item_of(draft: EntryDraft) -> dict[str, Any]:
     """Return the data of an entry, or the whole item in it."""
     data = draft.data or {}
-    return dict(data.get("item", data))
+    return {**data, **data.get("item", {})}
 
 
 def _is_prompt(batch: Batch, whole: list[Any]) -> bool:

@@ -7,10 +7,12 @@ from functools import partial
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ledger.importers import TranscriptFile, codex, gemini_cli, openhands
 from ledger.importers.parts import claude_branch
-from ledger.importers.parts.steps import Rewound
+from ledger.importers.parts.openhands_view import OpenHandsView
+from ledger.importers.parts.steps import Rewound, Summarized
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
@@ -99,6 +101,20 @@ async def test_a_condensation_that_takes_nothing_is_caught(monkeypatch: pytest.M
     taken = openhands._condensed
     monkeypatch.setattr(openhands, "_condensed", lambda *arguments: (None, taken(*arguments)[1]))
     assert await wrong("openhands", 30)
+
+
+async def test_a_condensation_of_the_sdk_whose_place_is_not_looked_at_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The control: a summary that stands before everything."""
+    taken = OpenHandsView._condensed
+
+    def misplaced(*arguments: Any) -> Any:
+        change, entry = taken(*arguments)
+        return (replace(change, place="first", before="") if isinstance(change, Summarized) else change), entry
+
+    monkeypatch.setattr(OpenHandsView, "_condensed", misplaced)
+    assert await wrong("openhands-sdk", 30)
 
 
 async def test_a_rewritten_history_that_is_ignored_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

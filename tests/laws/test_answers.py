@@ -19,8 +19,9 @@ from ledger.session.drafts import draft_entry
 from ledger.session.views import answer_with_entry, window_of
 from ledger.tokenizers import entry_event
 from projections import config as memory_config
-from projections import items, rendering, tool_pairs
+from projections import rendering, tool_pairs
 from projections.entries import Entry
+from projections.strategies import rolling
 from projections.token_limits import fitted
 from projections.window import Window
 from tests.laws.test_settling import seeds
@@ -55,6 +56,9 @@ def take(session: Driven, step: AnswerStep, said: Said, random: Random) -> None:
     write_id = next(session.ids)
     match step.kind:
         case "say" | "results" | "context":
+            taken = session.state.compactions.reserved
+            staying = [entry for entry in active if not taken(((entry.version, entry.version),))]
+            said.adds(step, str([(entry.content, entry.arguments, entry.data) for entry in staying]))
             raw, _ = read_messages(step.messages) if step.messages else ([{"kind": "context", "content": "a file"}], {})
             events = [
                 entry_event(
@@ -76,7 +80,7 @@ def take(session: Driven, step: AnswerStep, said: Said, random: Random) -> None:
         case "clear":
             session.do(ClearSession(write_id))
         case "edit" if chosen is not None and chosen.kind == "message":
-            said.changed("edit", chosen.content)
+            said.changed("edit", f"{chosen.content} {chosen.data}")
             session.do(
                 EditEntry(
                     write_id=write_id,
@@ -139,7 +143,15 @@ def test_every_request_of_any_window_of_many_histories_is_taken(part: int) -> No
 
 def as_it_was(answer: tool_pairs.AnswerRun | None, entry: Entry) -> tool_pairs.AnswerRun | None:
     """Return an answer that has only calls in a row."""
-    return tool_pairs.AnswerRun(entry.write_id, True, False, 0) if entry.kind == "tool_call" else None
+    return tool_pairs.AnswerRun(entry.write_id, True, False, True, 0) if entry.kind == "tool_call" else None
+
+
+class OfOneWrite(tool_pairs.AnswerRun, frozen=True):
+    """An answer that ends with its write, but for calls in a row."""
+
+    def goes_on_with(self, entry: Entry) -> bool:
+        goes_on = super().goes_on_with(entry)
+        return goes_on and (entry.write_id == self.write_id or (self.calls and entry.kind == "tool_call"))
 
 
 WHOLE = rendering.shown_messages
@@ -161,7 +173,8 @@ BROKEN = {
     "a_waiting_call_has_no_result": (rendering, "shown_messages", without_pending_results),
     "thinking_is_left_out": (sys.modules[__name__], "REQUESTS", {**REQUESTS, "anthropic": without_thinking}),
     "an_entry_is_removed_alone": (sys.modules[__name__], "answer_with_entry", lambda state, entry: (entry,)),
-    "texts_are_no_part_of_an_item": (items, "answer_after", as_it_was),
+    "an_answer_is_of_one_write": (tool_pairs, "AnswerRun", OfOneWrite),
+    "items_are_shown_as_they_are_counted": (rolling, "_with_whole_answers", lambda active, groups: groups),
 }
 
 

@@ -202,13 +202,13 @@ def test_a_late_result_stands_with_its_call() -> None:
     ]
 
 
-def test_text_and_calls_of_one_batch_are_one_message() -> None:
+def test_text_and_calls_of_one_answer_are_one_message() -> None:
     assert messages(given(None, "u [a c1 c2] r1 r2"))[1] == {
         "role": "assistant",
         "content": "a 2",
         "tool_calls": [function("tool1"), function("tool2")],
     }
-    assert [message.get("content") for message in messages(given(None, "u a c1 r1"))] == ["u 1", "a 2", None, "r1 4"]
+    assert [message.get("content") for message in messages(given(None, "u a c1 r1"))] == ["u 1", "a 2", "r1 4"]
 
 
 def test_an_answer_stays_whole_where_its_call_was_never_answered() -> None:

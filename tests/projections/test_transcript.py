@@ -47,7 +47,8 @@ def test_a_system_message_is_pinned_and_client_times_order_nothing__V_GEN_1(reve
         pytest.param("u [a c1] r1 a", ["u", "a c1 r1", "a"], [("u a c1 r1 a", True)], id="V-GEN-7"),
         pytest.param("u [c1 a] r1 a", ["u", "c1 a r1", "a"], [("u c1 a r1 a", True)], id="V-GEN-7-text-after"),
         pytest.param("u [a a c1 c2] r1 c3", ["u", "a a c1 c2 r1", "c3"], [("u a a c1 c2 r1 c3", False)], id="V-GEN-8"),
-        pytest.param("u a c1 r1", ["u", "a", "c1 r1"], [("u a c1 r1", False)], id="V-GEN-9-two-writes"),
+        pytest.param("u a a c1 r1", ["u", "a a c1 r1"], [("u a a c1 r1", False)], id="V-GEN-9-more-writes"),
+        pytest.param("u c1 a r1 a", ["u", "c1 a r1", "a"], [("u c1 a r1 a", True)], id="V-GEN-9-text-after"),
         pytest.param("[u a u a a]", ["u", "a", "u", "a", "a"], [("u a", True), ("u a a", True)], id="V-GEN-9-texts"),
         pytest.param(
             "u c1 u r1 a", ["u", "c1 r1", "u", "a"], [("u c1 r1", True), ("u a", True)], id="V-GEN-6-call-active"
@@ -133,10 +134,12 @@ def test_a_run_of_calls_ends_with_anything_but_a_call() -> None:
 def test_texts_after_thinking_are_one_answer__V_GEN_10() -> None:
     """R-GEN-8: a provider takes none of them without the thinking, which stands beside the first."""
     session = given(None, "u")
-    for data in ({"thinking": [{"type": "thinking"}]}, {"reasoning": [{}]}, {"reasoning_content": "so"}, None):
+    session.add("a a")
+    for data in ({"thinking": [{"type": "thinking"}]}, {"reasoning": [{}]}, {"reasoning_content": "so"}):
         first, *others = (entry(tag, number, write_id=str(data)) for number, tag in enumerate(["a", "a", "a"], 1))
         session.do(AddEntries((replace(first, data=data, entry_id=str(data)), *others)))
-    assert units(session.state.window) == ["u", "a a a", "a a a", "a a a", "a", "a", "a"]
+    session.add("a c1 u a a")
+    assert units(session.state.window) == ["u", "a", "a", "a a a", "a a a", "a a a a c1", "u", "a", "a"]
 
 
 def test_history_and_window_agree_on_what_is_active() -> None:

@@ -272,9 +272,57 @@ def gemini_log(chance: random.Random) -> Log:
     return lines, [text for record in window for text in _sent_of(record)]
 
 
+def openhands_sdk_log(chance: random.Random) -> Log:
+    """Return events of the agent SDK with calls and results, and condensations, mostly of earlier summaries too."""
+    lines: list[Line] = []
+    window: list[tuple[list[str], list[str]]] = []  # units: ids and what is sent; a summary has an id of its own
+    number = 0
+
+    def add(kind: str, **fields: Any) -> str:
+        nonlocal number
+        number += 1
+        lines.append(
+            {"id": f"e{number}", "timestamp": "2026-05-01T10:00:00", "kind": kind, "source": "agent", **fields}
+        )
+        return f"e{number}"
+
+    for _ in range(chance.randint(3, 25)):
+        choice = chance.random()
+        if choice < 0.15 and window:
+            start = chance.randrange(len(window))
+            gone = window[start : start + chance.randint(1, 4)]
+            gone += [each for each in window if each[0][0].endswith("-summary") and each not in gone]
+            window = [each for each in window if each not in gone]
+            text = f"summary {number}" if chance.random() < 0.7 else None
+            place = chance.randint(0, len(window))
+            event_id = add(
+                "Condensation",
+                forgotten_event_ids=[event_id for ids, _ in gone for event_id in ids],
+                summary=text,
+                summary_offset=sum(len(ids) for ids, _ in window[:place]),
+            )
+            if text is not None:
+                window.insert(place, ([f"{event_id}-summary"], [text]))
+        elif choice < 0.25:
+            add(chance.choice(["PauseEvent", "ConversationStateUpdateEvent", "CondensationRequest"]))
+        elif choice < 0.45:
+            about = {"tool_name": "look", "tool_call_id": f"call {number}"}
+            call = {"id": f"call {number}", "name": "look", "arguments": "{}"}
+            seen = {"content": [{"type": "text", "text": f"result {number}"}], "is_error": False}
+            texts = [f"call {number}", f"result {number}"]
+            action = add("ActionEvent", thought=[], tool_call=call, **about)
+            window.append(([action, add("ObservationEvent", observation=seen, **about)], texts))
+        else:
+            role, text = chance.choice(["user", "assistant"]), f"message {number}"
+            said = {"role": role, "content": [{"type": "text", "text": text}]}
+            window.append(([add("MessageEvent", llm_message=said)], [text]))
+    return lines, [text for _, texts in window for text in texts]
+
+
 FORMATS: Final[Mapping[str, Callable[[random.Random], Log]]] = {
     "claude-code": claude_log,
     "codex": codex_log,
     "openhands": openhands_log,
+    "openhands-sdk": openhands_sdk_log,
     "gemini": gemini_log,
 }

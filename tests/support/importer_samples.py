@@ -56,11 +56,14 @@ CASES = (
     Case("bfcl_memory_dialogue.jsonl", "bfcl-memory", {"shop": 4}),
     Case("dated_object.json", "dated-sessions", {"choir": 3}),
     Case("dated_grown.jsonl", "dated-sessions", {"boats": 2, "nets": 1, "ropes": 2}),
+    Case("openhands_sdk_events.jsonl", "openhands-sdk", {"file": 11}),
+    Case("openhands_sdk_list.json", "openhands-sdk", {"file": 4}),
+    Case("openhands_sdk_page.json", "openhands-sdk", {"file": 2}),
     Case("openhands_runs.jsonl", "openhands", {"org__repo-1": 2, "org__repo-1-2": 1}),
 )
 IDS = [case.file for case in CASES]
 
-LISTS = ("messages", "traj", "history", "conversations", "data")
+LISTS = ("messages", "traj", "history", "conversations", "data", "items")
 
 
 def conversations_of(data: bytes) -> list[Conversation]:
@@ -81,7 +84,7 @@ def written(case: Case, changed: list[Any]) -> bytes:
 
 def originals(value: Any) -> Iterator[list[dict[str, Any]]]:
     """Yield the list of messages of each conversation in a document that holds whole ones."""
-    if isinstance(value, list) and value and "role" in value[0]:
+    if isinstance(value, list) and value and ("role" in value[0] or "kind" in value[0]):
         yield value
     elif isinstance(value, list):
         for item in value:

@@ -12,16 +12,17 @@ from ledger.limits import CONTENT_BYTES
 from projections.entries import THINKING
 
 #: Types of blocks that no other shape of messages has.
-_OWN: Final = frozenset(
-    {"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document", "search_result"}
-)
+_OWN: Final = frozenset({"thinking", "redacted_thinking", "image", "document", "search_result"})
+#: How the types of calls and results end, of the caller's tools and of those that the provider runs.
+_OF_TOOLS: Final = ("tool_use", "tool_result")
 
 
 def has_blocks(message: Any) -> bool:
     """Tell whether a message has blocks that only Anthropic messages have."""
     content = message.get("content") if isinstance(message, Mapping) else None
     return isinstance(content, list) and any(
-        isinstance(part, dict) and str(part.get("type")) in _OWN for part in content
+        isinstance(part, dict) and ((kind := str(part.get("type"))) in _OWN or kind.endswith(_OF_TOOLS))
+        for part in content
     )
 
 

@@ -208,7 +208,8 @@ def test_tool_entries_belong_to_the_next_message__V_001_23() -> None:
     ("notation", "items"),
     [
         ("u x a", [["e1"], ["e2", "e3"]]),
-        ("u c1 a r1 u", [["e1"], ["e3"], ["e2", "e4", "e5"]]),
+        ("u c1 a r1 u", [["e1"], ["e2", "e3", "e4", "e5"]]),
+        ("u c1 p r1 u", [["e1"], ["e3"], ["e2", "e4", "e5"]]),
         ("u c1 u r1 a", [["e1"], ["e2", "e3", "e4"], ["e5"]]),
         ("u c1 c2 r1 a r2 a", [["e1"], ["e5"], ["e2", "e3", "e4", "e6", "e7"]]),
         ("p c1 r1 q", [["e1"], ["e2", "e3", "e4"]]),
@@ -227,6 +228,13 @@ def test_an_incomplete_tool_unit_moves_on_and_pinned_entries_are_in_no_item(nota
 def groups(session: Driven) -> list[list[str]]:
     state = end_of_batch(session.state)
     return [[entry.entry_id for entry in group] for group in shown_items(state.config.window, state)]
+
+
+def test_the_beginning_of_an_answer_of_two_writes_is_shown_with_it() -> None:
+    """R-GEN-10: what is said is an item before the call comes, and stays one."""
+    session = Rolling(1, 3).add("u a c1 r1 u")
+    assert groups(session) == [["e2", "e3", "e4", "e5"]]
+    assert end_of_batch(session.state).items.count("entry") == 3
 
 
 def test_an_open_last_interaction_is_one_of_the_items_shown() -> None:

@@ -171,9 +171,16 @@ def test_a_caller_may_force_a_compaction_below_the_limit_with_one_entry() -> Non
 
 def test_a_cut_inside_a_unit_moves_to_before_it__V_000_10() -> None:
     """R-GEN-10."""
-    session = Driven().add(f"{alternating(90)} c1 r1 {alternating(9)}")
+    session = Driven().add(f"a {alternating(89)} c1 r1 {alternating(9)}")
     assert runs(session) == [(101, "1-90", 270)]
     assert (stats_of(session.state).active_entries, total(session)) == (11, 380)
+
+
+def test_what_was_said_before_a_call_in_another_write_stays_with_it__V_000_10() -> None:
+    """R-GEN-8, R-GEN-10."""
+    session = Driven().add(f"{alternating(90)} c1 r1 {alternating(9)}")
+    assert runs(session) == [(101, "1-89", 267)]
+    assert (stats_of(session.state).active_entries, total(session)) == (12, 387)
 
 
 def test_a_raising_callback_fails_or_is_replaced_by_the_heuristic__V_000_11() -> None:
@@ -198,7 +205,8 @@ def test_without_recent_window_everything_is_covered__V_000_12() -> None:
     [
         ("s u a u", "2-3"),
         ("i u a u", "2-3"),
-        ("u c1 a x q", "1, 3-4"),
+        ("u c1 a x q", "1, 4"),
+        ("u a c1 x q", "1, 4"),
         ("u c1 u a a", "1-4"),
         ("u c1 c2 r1 r2 a", "1-5"),
         ("u c1 c2 r1 a x", "1, 5"),
