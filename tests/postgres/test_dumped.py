@@ -119,10 +119,11 @@ class Follower:
             await asyncio.sleep(0.05)
 
     async def has(self, count: int) -> list[str]:
-        async with asyncio.timeout(10):
-            while len(self.ids) < count:
-                await asyncio.sleep(0.02)
-        return self.ids
+        for _ in range(500):
+            if len(self.ids) >= count:
+                return self.ids
+            await asyncio.sleep(0.02)
+        raise AssertionError(f"{count} events did not arrive, only {self.ids}")
 
 
 @pytest.mark.parametrize("path", PATHS)
