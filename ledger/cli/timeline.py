@@ -12,7 +12,7 @@ from ledger.application.log import MOST_EVENTS
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, when
 from ledger.cli.output import Output, moment, one_line
-from ledger.errors import SessionNotFound
+from ledger.errors import LogRolledBack, SessionNotFound
 from ledger.events import RecordedEvent
 from ledger.history.log import LoggedEvent
 from ledger.json_models.events import EventShape
@@ -39,7 +39,7 @@ def timeline(
 
     async def work() -> None:
         async with opened(opts) as ledger:
-            last = after
+            last, newest = after, None
             until = (await ledger.get_state(session, **when(at, user))).version if at is not None else None
             events = await read(ledger, session, after, user)
             if not events and not follow:
@@ -53,7 +53,7 @@ def timeline(
                 return
             while True:
                 for event in events:
-                    last = event.version
+                    last, newest = event.version, event.event_id
                     if isinstance(event, LoggedEvent):
                         opts.output.line(EventShape.model_validate(event))
                     else:
@@ -61,7 +61,11 @@ def timeline(
                 if not follow:
                     return
                 await anyio.sleep(FOLLOW_S)
-                events = await read(ledger, session, last, user)
+                events = await read(ledger, session, last - (newest is not None), user)
+                if newest is not None:
+                    if not events or events[0].event_id != newest:
+                        raise LogRolledBack
+                    events = events[1:]
 
     run(work)
 

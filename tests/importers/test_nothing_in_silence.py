@@ -156,6 +156,21 @@ async def test_a_file_of_which_most_is_not_understood_is_refused__IN_20(bad: int
         assert kinds(await taken_in(messages, tmp_path / "odd.jsonl", by_line=True)) == {"not_understood": 2}
 
 
+@pytest.mark.parametrize("holder", [observation_of, run_of, span_of, list])
+async def test_a_message_in_a_field_that_is_not_known_is_named_wherever_it_is_held__IN_20(
+    holder: Any, tmp_path: Path
+) -> None:
+    odd, empty = {"role": "user", "body": "text"}, {"role": "assistant", "content": ""}
+    done = await taken_in(holder([odd, empty, *SHAPES["chat"]]), tmp_path / "odd.json")
+    assert (kinds(done), done.notes[0].text.endswith("not understood: body")) == ({"not_understood": 1}, True)
+
+
+async def test_a_role_that_was_guessed_hides_nothing_that_was_not_understood__IN_20(tmp_path: Path) -> None:
+    messages = [{"role": "narrator", "body": "x"}] * 3
+    with pytest.raises(ImportRefused, match=r"3 of 3 messages were not understood"):
+        await taken_in(span_of(messages), tmp_path / "odd.json")
+
+
 async def test_nothing_of_a_refused_file_is_written__IN_20(tmp_path: Path) -> None:
     path = tmp_path / "odd.json"
     written(path, json.dumps([{"messages": [{"role": "user", "body": "x"}]}] * 3))

@@ -1,5 +1,7 @@
 """A process notices that the log went back under it, as after a failover or from a backup. Source: trust K-2, A-22."""
 
+import asyncio
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -13,6 +15,7 @@ from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from tests.postgres.conftest import opened
 from tests.support.attacked_log import without_guards
+from tests.support.command_process import COMMAND, environment
 from tests.support.databases import Server
 from tests.support.ledgers import ledger_over
 
@@ -103,3 +106,27 @@ async def test_a_session_that_is_no_longer_there_is_told_too(scene: Scene) -> No
     with pytest.raises(LogRolledBack):
         await scene.running.get_active_entries("new")
     assert (await scene.running.add_user_message("new", "hello again")).version == 2
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("after", [[], ["another three", "four"]], ids=["shorter", "longer"])
+async def test_a_timeline_that_is_followed_says_so(
+    after: list[str], scene: Scene, server: Server, quiet_database: str, namespace: str
+) -> None:
+    with server.login("ledger_app") as login:
+        own = environment(
+            MEMORY_LEDGER_DATABASE_URL=server.url_of(login, quiet_database), MEMORY_LEDGER_NAMESPACE=namespace
+        )
+        process = await asyncio.create_subprocess_exec(
+            COMMAND, "timeline", "s", "--follow", stdout=PIPE, stderr=PIPE, env=own
+        )
+        assert process.stdout is not None
+        lines = [await asyncio.wait_for(process.stdout.readline(), 30) for _ in range(4)]
+        assert b"three" in lines[-1]
+        scene.go_back(3)
+        for text in after:
+            await scene.other.add_user_message("s", text)
+        rest, errors = await asyncio.wait_for(process.communicate(), 30)
+    assert process.returncode
+    assert b"the log went back" in errors
+    assert b"four" not in rest

@@ -31,3 +31,9 @@ def send(api: httpx.Client, *spans: dict[str, Any]) -> httpx.Response:
     answer = api.post(TRACES, json=traces_json(*spans))
     assert answer.status_code == 200, answer.text
     return answer
+
+
+def rejected(answer: httpx.Response) -> int:
+    """Return how many records an *answer* says were not stored."""
+    partial = answer.json().get("partialSuccess", {})
+    return int(partial.get("rejectedSpans", 0))

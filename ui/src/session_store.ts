@@ -68,6 +68,13 @@ export function failed(fault: unknown): void {
   problem.value = refused;
 }
 
+/** Says so on the page of a session that was read again, or no longer exists. */
+function sayItWentBack(): void {
+  const now = problem.peek()?.message ?? "This is the session as it is now.";
+  const text = `The log went back, as after a restore from a backup: what you saw here may be gone. ${now}`;
+  problem.value = new Refused(0, "went_back", text);
+}
+
 let opening = new AbortController();
 let unfollow = () => {};
 
@@ -101,7 +108,12 @@ async function open(key: SessionKey): Promise<void> {
     });
     void readCalls(key, stop);
     source.family(key).then((found) => (family.value = found), () => {});
-    unfollow = source.follow(key, fresh.version, () => void grow(key, stop));
+    unfollow = source.follow(
+      key,
+      fresh.version,
+      () => void grow(key, stop),
+      () => void open(key).then(sayItWentBack),
+    );
   } catch (fault) {
     if (!stop.aborted) {
       loading.value = null;

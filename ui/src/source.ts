@@ -76,7 +76,7 @@ export interface Source {
   family(key: SessionKey): Promise<Family>;
   verify(key: SessionKey, progress: Progress, signal: AbortSignal): Promise<Verdict>;
   lines(key: SessionKey, signal: AbortSignal): AsyncIterable<string>;
-  follow(key: SessionKey, after: number, arrived: (version: number) => void): () => void;
+  follow(key: SessionKey, after: number, arrived: (version: number) => void, wentBack: () => void): () => void;
   search(query: Query, text: string, signal?: AbortSignal): Promise<Hits>;
   records(query: Query, signal?: AbortSignal): Promise<{ memories: RecordRow[]; next: number | null }>;
   recordHistory(ns: string | null, id: string): Promise<unknown>;
@@ -123,8 +123,13 @@ export class ServiceSource implements Source {
     return `v1/sessions/${encodeURIComponent(key.id)}${path}${queryOf({ ...names, ...query }, many)}`;
   }
 
-  private async ask(method: string, path: string, signal?: AbortSignal, body?: unknown): Promise<Response> {
-    const headers: Record<string, string> = {};
+  private async ask(
+    method: string,
+    path: string,
+    signal?: AbortSignal,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Response> {
     if (method === "POST") {
       headers["content-type"] = "application/json";
       if (this.csrf === null && !path.startsWith("ui/")) await this.renew();
@@ -240,18 +245,26 @@ export class ServiceSource implements Source {
     yield* linesOf(response);
   }
 
-  follow(key: SessionKey, after: number, arrived: (version: number) => void): () => void {
+  follow(key: SessionKey, after: number, arrived: (version: number) => void, wentBack: () => void): () => void {
     const stop = new AbortController();
     let newest = after;
+    let last = ""; // the id of the newest event, which is read again at first: its hash tells whether the log went back
     const run = async () => {
       while (!stop.signal.aborted) {
         try {
-          const response = await this.ask("GET", this.of(key, "/events/stream", { after_version: newest }), stop.signal);
+          const path = this.of(key, "/events/stream", { after_version: Math.max(newest - 1, 0) });
+          const response = await this.ask("GET", path, stop.signal, undefined, last ? { "last-event-id": last } : {});
           for await (const { id } of serverSent(response)) {
+            last = id;
             const version = Number.parseInt(id, 10); // an id is the version, "-" and digits of the hash
             if (version > newest) arrived((newest = version));
           }
         } catch (fault) {
+          if (stop.signal.aborted) return;
+          if (fault instanceof Refused && (fault.code === "last_event_id_ahead" || fault.status === 404)) {
+            wentBack();
+            return;
+          }
           if (fault instanceof Refused && fault.status >= 400 && fault.status < 500) return;
         }
         await new Promise((done) => setTimeout(done, 2000));

@@ -21,6 +21,10 @@ _MESSAGE: Final = {
 }
 
 
+#: Fields beside the content of a message that a message without any may have.
+_ABOUT: Final = {"id", "name", "finish_reason", "original_role", *TIMES}
+
+
 class PartEntry(msgspec.Struct, frozen=True):
     """The raw entry of a part, and its *identity*, which a later call repeats; None if it may leave the part out."""
 
@@ -54,7 +58,9 @@ def entries_of_messages(messages: Iterable[Any]) -> Iterator[PartEntry]:
             if number == 0 and original is not None:
                 entry = {**entry, "data": {**(entry.get("data") or {}), ORIGINAL: original}}
             if about and not number:
-                entry = {**entry, "metadata": about}
+                unread = {} if entry.get("content") != EMPTY else {n: v for n, v in about.items() if n not in _ABOUT}
+                held = {**unread, **(entry.get("data") or {})}
+                entry = {**entry, "data": held or None, "metadata": {n: v for n, v in about.items() if n not in unread}}
             if guessed and not number:
                 entry = noted(entry, GUESSED, guessed)
             yield PartEntry(entry, part.identity)

@@ -37,6 +37,8 @@ NO_RESULT: Final = "call_without_result"
 NO_CALL: Final = "result_without_call"
 #: A span says nothing of its messages.
 NO_CONTENT: Final = "without_content"
+#: Of two notes on one entry, which kind it has; others are 0.
+_WEIGHTS: Final = {NOT_UNDERSTOOD: 1, UNKNOWN: 2}
 
 
 class Summarized(msgspec.Struct, frozen=True):
@@ -115,7 +117,7 @@ def noted(entry: JsonObject, kind: str, text: str, line: int | None = None) -> J
     metadata = entry.get("metadata") or {}
     before: Any = metadata.get(NOTE)
     if before is not None:
-        kind, text = max(kind, before["kind"]), f"{before['text']}; {text}"
+        kind, text = max(kind, before["kind"], key=lambda each: _WEIGHTS.get(each, 0)), f"{before['text']}; {text}"
     note = {"kind": kind, "text": text[:1_000], **({} if line is None else {"line": line})}
     return {**entry, "metadata": {**metadata, NOTE: note}}
 

@@ -41,8 +41,8 @@ _KNOWN: Final = (
 _HELD: Final = ("part", "item", "block")
 
 
-def checked(entry: JsonObject, line: int) -> JsonObject:
-    """Return the raw *entry*, with a note if it does not show all that its message says."""
+def checked(entry: JsonObject, line: int | None = None) -> JsonObject:
+    """Return the raw *entry*, with a note if it does not show all that its message says; *line* is that of a file."""
     unread = _unread(entry)
     return noted(entry, NOT_UNDERSTOOD, unread, line) if unread else entry
 

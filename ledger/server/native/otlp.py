@@ -19,8 +19,8 @@ from ledger.importers.parts.call_groups import combined, groups_of
 from ledger.importers.parts.otlp_dialects import DIALECTS, how_to_capture
 from ledger.importers.parts.otlp_records import KINDS
 from ledger.importers.parts.reported_calls import ReportedCall, calls_of, left_out
-from ledger.importers.parts.steps import NOT_UNDERSTOOD, NOTE
-from ledger.importers.parts.unread import checked
+from ledger.importers.parts.reported_notes import notes_of, with_notes
+from ledger.importers.parts.steps import GUESSED, NO_CALL, NO_RESULT, NOT_UNDERSTOOD
 from ledger.server.callers import WriteCaller
 from ledger.server.dependencies import HandleOf, ServiceOf
 from ledger.server.otlp_bodies import OtlpSignal, otlp_answer, read_otlp
@@ -39,11 +39,16 @@ _WHY: Final = {
     "none": "{} calls of models without content; {capture}",
     "unknown": "{} records with messages of no known dialect; known are the semantic conventions, {dialects}",
     "other": "{} records that are not about a model",
-    "parts": "{} stored messages with parts that were not understood; they are shown by their types",
+    NOT_UNDERSTOOD: "{} stored messages with parts that were not understood; they are shown by their types",
+    GUESSED: "{} roles that were guessed",
+    NO_CALL: "{} results of tools without a call before them",
+    NO_RESULT: "{} calls of tools without a result in the request, which a later one may bring",
     "unreadable": "{} calls of models whose messages are no JSON of the conventions; see if a limit cut them",
     "refused": "{} calls of models over a limit of an entry",
     "not_permitted": "{} calls of models with system instructions; give the token of the exporter the scope system",
 }
+#: How many notes of a kind are named.
+_MOST_NAMED: Final = 5
 #: The outcomes of records that are stored nowhere.
 _NOT_STORED: Final = ("none", "unknown", "other", "refused", "not_permitted")
 
@@ -63,29 +68,33 @@ async def logs(request: Request, caller: WriteCaller, handle: HandleOf, service:
 async def _taken(request: Request, handle: NamespaceHandle, signal: OtlpSignal, most_bytes: int) -> Response:
     sent = await read_otlp(request, signal, most_bytes=most_bytes)
     outcomes: Counter[str] = Counter()
-    found = list(calls_of(sent.records))
+    found = [with_notes(call) for call in calls_of(sent.records)]
     outcomes["none"] = sum(call.content == "none" for call in found)
     seen = SeenBranches(found)
     outcomes.update("unknown" if kind == NOT_UNDERSTOOD else "other" for kind, _ in left_out(sent.records))
-    outcomes["parts"] = sum(map(_unread, found))
+    notes = list(notes_of(found))
+    outcomes.update(kind for kind, _ in notes)
     for group in groups_of(call for call in found if call.content != "none"):
         outcomes.update(await _outcomes(handle, group, seen))
     counts = {name: number for name, number in outcomes.items() if number and name != "read"}
-    if counts:
-        log.warning("OTLP records not stored as messages", extra={"fields": counts})
+    if counts:  # a call that waits for its tool is no fault
+        level = logging.WARNING if counts.keys() - {NO_RESULT} else logging.INFO
+        log.log(level, "OTLP records not stored as messages, or not understood whole", extra={"fields": counts})
     dialects = {name for call in found if call.content == "none" for name in call.dialects}
     told = {"capture": how_to_capture(dialects), "dialects": ", ".join(DIALECTS)}
-    message = "; ".join(_WHY[name].format(number, **told) for name, number in sorted(counts.items()))
+    said = (f"{_WHY[name].format(number, **told)}{_named(name, notes)}" for name, number in sorted(counts.items()))
+    message = "; ".join(said)
     missing = sum(outcomes[name] for name in _NOT_STORED)
     if missing > outcomes["other"] and not outcomes["read"] + outcomes["unreadable"]:
         raise InvalidInput("nothing_stored", message, field=KINDS[signal][0])
     return otlp_answer(sent.media_type, signal, missing, message)
 
 
-def _unread(call: ReportedCall) -> bool:
-    """Tell whether an entry of *call* does not show all that its message says."""
-    notes = ((checked(entry, 1).get("metadata") or {}).get(NOTE) for entry in call.entries)
-    return any(note is not None and note["kind"] == NOT_UNDERSTOOD for note in notes)
+def _named(kind: str, notes: Sequence[tuple[str, str]]) -> str:
+    """Return the first places of *notes* of a *kind*, to stand after their number."""
+    places = list(dict.fromkeys(place for own, place in notes if own == kind))
+    more = [f"and {len(places) - _MOST_NAMED} more"] if len(places) > _MOST_NAMED else []
+    return f" ({', '.join([*places[:_MOST_NAMED], *more])})" if places else ""
 
 
 async def _outcomes(handle: NamespaceHandle, group: Sequence[ReportedCall], seen: SeenBranches) -> list[str]:

@@ -141,17 +141,16 @@ async def _follow(
     signal = await open_streams.enter_async_context(service.notifier.listen(namespace_id(namespace)))
     try:
         notified = signal.next
-        resumes = arrived is not None and after > 0
-        first = await read(after - 1 if resumes else after)
-        if resumes:
-            if not first or not first[0].hash.startswith(arrived or ""):
-                raise InvalidInput(
-                    _AHEAD,
-                    "is not of an event in the log: the log went back, as after a restore from a "
-                    "backup; forget what you read, and read from the start",
-                    field="last-event-id",
-                )
-            first = [event for event in first if getattr(event, place) > after]
+        found = await read(max(after - 1, 0))
+        last = next((event.hash for event in found if getattr(event, place) == after), None)
+        if arrived is not None and after and (last is None or not last.startswith(arrived)):
+            raise InvalidInput(
+                _AHEAD,
+                "is not of an event in the log: the log went back, as after a restore from a "
+                "backup; forget what you read, and read from the start",
+                field="last-event-id",
+            )
+        first = [event for event in found if getattr(event, place) > after]
     except BaseException:
         await open_streams.aclose()
         raise
@@ -159,7 +158,7 @@ async def _follow(
     async def lines() -> AsyncIterator[bytes]:
         async with open_streams:
             next_check_s = time.monotonic() + CHECK_S
-            async for line in _lines(service, signal, notified, read, place, after, first):
+            async for line in _lines(service, signal, notified, read, place, after, last, first):
                 if line:
                     yield line
                 if time.monotonic() >= next_check_s:
@@ -177,14 +176,19 @@ async def _lines(
     read: Read,
     place: str,
     after: int,
+    last: str | None,
     page: Sequence[LoggedEvent],
 ) -> AsyncIterator[bytes]:
-    """Yield the lines of a stream; an empty one now and then while there are none."""
+    """Yield the lines of a stream; an empty one now and then while there are none.
+
+    *last* is the hash of the event *after*, if there is one. Once that is another, the stream ends: its reader comes
+    back with the id of that event, and is told.
+    """
     yield b": connected\n\n"
     quiet_s = 0.0
     while not service.stopping.is_set():
         for event in page:
-            after = getattr(event, place)
+            after, last = getattr(event, place), event.hash
             yield _line(event, after)
         wait_s = min(CHECK_S, COMMENT_S)
         if not page and not await _notified(notified, service.stopping, wait_s):
@@ -194,9 +198,13 @@ async def _lines(
             continue
         notified = signal.next  # taken before the read, so that an append during it is noticed
         try:
-            page = await read(after)
+            page = await read(after if last is None else after - 1)
         except LedgerError:
             return
+        if last is not None:
+            if not page or page[0].hash != last:
+                return
+            page = page[1:]
 
 
 async def _notified(notified: asyncio.Event, stopping: asyncio.Event, wait_s: float) -> bool:

@@ -1452,8 +1452,7 @@
       const names = { namespace: key.ns, user_id: key.user };
       return `v1/sessions/${encodeURIComponent(key.id)}${path}${queryOf({ ...names, ...query }, many)}`;
     }
-    async ask(method, path, signal, body) {
-      const headers = {};
+    async ask(method, path, signal, body, headers = {}) {
       if (method === "POST") {
         headers["content-type"] = "application/json";
         if (this.csrf === null && !path.startsWith("ui/")) await this.renew();
@@ -1546,18 +1545,26 @@
       const response = await this.ask("GET", this.of(key, "/export"), signal);
       yield* linesOf(response);
     }
-    follow(key, after, arrived) {
+    follow(key, after, arrived, wentBack) {
       const stop = new AbortController();
       let newest = after;
+      let last = "";
       const run2 = async () => {
         while (!stop.signal.aborted) {
           try {
-            const response = await this.ask("GET", this.of(key, "/events/stream", { after_version: newest }), stop.signal);
+            const path = this.of(key, "/events/stream", { after_version: Math.max(newest - 1, 0) });
+            const response = await this.ask("GET", path, stop.signal, void 0, last ? { "last-event-id": last } : {});
             for await (const { id } of serverSent(response)) {
+              last = id;
               const version2 = Number.parseInt(id, 10);
               if (version2 > newest) arrived(newest = version2);
             }
           } catch (fault) {
+            if (stop.signal.aborted) return;
+            if (fault instanceof Refused && (fault.code === "last_event_id_ahead" || fault.status === 404)) {
+              wentBack();
+              return;
+            }
             if (fault instanceof Refused && fault.status >= 400 && fault.status < 500) return;
           }
           await new Promise((done) => setTimeout(done, 2e3));
@@ -1957,6 +1964,11 @@
     const refused = fault instanceof Refused ? fault : new Refused(0, "broken", String(fault));
     problem.value = refused;
   }
+  function sayItWentBack() {
+    const now = problem.peek()?.message ?? "This is the session as it is now.";
+    const text = `The log went back, as after a restore from a backup: what you saw here may be gone. ${now}`;
+    problem.value = new Refused(0, "went_back", text);
+  }
   var opening = new AbortController();
   var unfollow = () => {
   };
@@ -1991,7 +2003,12 @@
       void readCalls(key, stop);
       source.family(key).then((found) => family.value = found, () => {
       });
-      unfollow = source.follow(key, fresh.version, () => void grow(key, stop));
+      unfollow = source.follow(
+        key,
+        fresh.version,
+        () => void grow(key, stop),
+        () => void open(key).then(sayItWentBack)
+      );
     } catch (fault) {
       if (!stop.aborted) {
         loading.value = null;
