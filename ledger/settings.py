@@ -113,6 +113,8 @@ S = TypeVar("S", bound=BaseSettings)
 Secret: TypeAlias = str | Callable[[], str | Awaitable[str]]
 #: The end of a variable that names a file with the value, so that a secret need not be in the environment.
 FILE: Final = "_FILE"
+#: The variable with the key of OpenAI-compatible endpoints that have none of their own.
+OPENAI_KEY: Final = "OPENAI_API_KEY"
 
 
 def load_settings(**overrides: object) -> Settings:
@@ -141,6 +143,23 @@ def _with_password(url: str, password: str) -> str:
     if has_password(url):
         return url
     return f"{url}{'&' if '?' in url else '?'}password={quote(password, safe='')}"
+
+
+def secret_now(variable: str) -> str | None:
+    """Return what *variable* of the environment is now, or the file that ``VARIABLE_FILE`` names; None without either.
+
+    Raises:
+        InvalidInput: ``bad_setting``: both are set, or the file cannot be read.
+    """
+    value, path = os.environ.get(variable), os.environ.get(f"{variable}{FILE}")
+    if not path:
+        return value or None
+    if value:
+        raise InvalidInput("bad_setting", f"must not be set beside {variable}", field=f"{variable}{FILE}")
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise InvalidInput("bad_setting", "must be a file that can be read", field=f"{variable}{FILE}") from None
 
 
 async def value_now(secret: Secret) -> str:
@@ -232,13 +251,6 @@ def secrets_of(kind: type[BaseSettings]) -> dict[str, str]:
 def _secrets_in_files(kind: type[BaseSettings]) -> dict[str, str]:
     found: dict[str, str] = {}
     for variable, name in secrets_of(kind).items():
-        path = os.environ.get(f"{variable}{FILE}")
-        if not path:
-            continue
-        if os.environ.get(variable):
-            raise InvalidInput("bad_setting", f"must not be set beside {variable}", field=f"{variable}{FILE}")
-        try:
-            found[name] = Path(path).read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError):
-            raise InvalidInput("bad_setting", "must be a file that can be read", field=f"{variable}{FILE}") from None
+        if os.environ.get(f"{variable}{FILE}"):
+            found[name] = secret_now(variable) or ""
     return found

@@ -26,6 +26,7 @@ from ledger.events import (
     Ranges,
     RebuildCompleted,
     RebuildFailed,
+    RebuildRequested,
     RecordedEvent,
     SessionCleared,
     SessionOpened,
@@ -38,7 +39,16 @@ from projections.timeline import describe
 LeftCause: TypeAlias = Literal["covered", "erased", "removed", "cleared"]
 EndCause: TypeAlias = Literal["folded", "withdrawn", "retired", "evicted", "cleared"]
 MarkType: TypeAlias = Literal[
-    "opened", "fork", "config", "clear", "context", "compaction_failed", "restored", "rebuilt", "rebuild_failed"
+    "opened",
+    "fork",
+    "config",
+    "clear",
+    "context",
+    "compaction_failed",
+    "restored",
+    "rebuild_requested",
+    "rebuilt",
+    "rebuild_failed",
 ]
 
 _TEXT = 200  # characters of a mark
@@ -244,6 +254,8 @@ def _marks(event: RecordedEvent) -> list[Mark]:
             return [_mark(event, "fork" if parent else "opened", raw)]
         case ConfigChanged(config=raw):
             return [_mark(event, "config", raw)]
+        case RebuildRequested():
+            return [_mark(event, "rebuild_requested")]
         case RebuildCompleted(config=raw):
             return [_mark(event, "rebuilt", raw)]
         case RebuildFailed():

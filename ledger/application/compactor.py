@@ -39,7 +39,7 @@ from ledger.session.state import SessionState
 from ledger.session.views import compaction_may_be_due, plan_automatic, plan_manual
 from ledger.states.loading import States
 from ledger.summarizers.extractive import Extractive
-from ledger.summarizers.model_calls import ModelCalls
+from ledger.summarizers.model_calls import CountedSummarizer, ModelCalls
 from ledger.tokenizers import TOKENIZERS
 from ledger.what_if.answers import SummaryCache
 from projections.strategies.base import CompactionPlan
@@ -85,8 +85,7 @@ class Compactor:
         self._models = models
         self._default: Summarizer = Extractive()
         self._of_session: dict[UUID, Summarizer] = {}
-        #: How many compactions may follow one another after one write; a worker does the rest. None is all.
-        self.most_in_a_row: int | None = None
+        self._most_in_a_row: int | None = None
         self._running: dict[str, tuple[Stream, asyncio.Task[RecordedEvent | None]]] = {}
         self.rebuilder = Rebuilder(
             store,
@@ -97,6 +96,18 @@ class Compactor:
             summarizer_of=self.summarizer_of,
             tried={} if tried is None else tried,
         )
+
+    @property
+    def most_in_a_row(self) -> int | None:
+        """After how many calls of models after one write no further compaction starts; a worker does the rest.
+
+        A compaction without a model counts as one call. None is all. It bounds the calls for a rebuild, too.
+        """
+        return self._most_in_a_row
+
+    @most_in_a_row.setter
+    def most_in_a_row(self, most: int | None) -> None:
+        self._most_in_a_row = self.rebuilder.most_in_a_row = most
 
     def set_summarizer(self, stream: Stream | None, summarizer: Summarizer | None) -> None:
         """Use *summarizer*, or the extractive one, for one session, or for all that have no summarizer of their own."""
@@ -131,16 +142,14 @@ class Compactor:
             return
         await self.evaluate(stream, state, actor=actor)
 
-    async def evaluate(
-        self, stream: Stream, state: SessionState, *, actor: str, skip: int = 0, started: int = 0
-    ) -> None:
-        """Start what the config's compactions, from number *skip* on, plan after a batch, unless enough *started*.
+    async def evaluate(self, stream: Stream, state: SessionState, *, actor: str, skip: int = 0, calls: int = 0) -> None:
+        """Start what the config's compactions, from number *skip* on, plan after a batch, unless *calls* are enough.
 
         A failure is logged, not raised: the batch is stored, and the next batch plans again.
         """
         # R-CMP-8
         self.rebuilder.resume(stream, state, actor=actor)
-        if self.most_in_a_row is not None and started >= self.most_in_a_row:
+        if self.most_in_a_row is not None and calls >= self.most_in_a_row:
             return  # what else is due is a job of a worker after `jobs.due.UNSTARTED_S`
         try:
             state = await self.abandon_stale(stream, state, actor=actor)
@@ -149,7 +158,7 @@ class Compactor:
                     continue
                 requested = await self._request(stream, partial(_automatic, compaction.key), actor=actor, state=state)
                 if requested.job is not None:
-                    self._start(requested.job, then_from=index, started=started + 1)
+                    self._start(requested.job, then_from=index, calls=calls)
                     return
                 state = requested.state  # an erasure is done at once; the next compaction sees what remains
         except LedgerError as fault:
@@ -278,16 +287,20 @@ class Compactor:
         ]
 
     def _start(
-        self, job: CompactionJob, *, then_from: int | None, started: int = 1
+        self, job: CompactionJob, *, then_from: int | None, calls: int = 0
     ) -> "asyncio.Task[RecordedEvent | None]":
-        task = asyncio.create_task(self._run(job, then_from, started))
+        task = asyncio.create_task(self._run(job, then_from, calls))
         self._running[job.request.compaction_id] = (job.stream, task)
         task.add_done_callback(lambda _: self._running.pop(job.request.compaction_id, None))
         return task
 
-    async def _run(self, job: CompactionJob, then_from: int | None, started: int) -> RecordedEvent | None:
-        """Call the summarizer, record the outcome, and continue the evaluation where it stopped."""
-        outcome = await self._outcome(job)
+    async def _run(self, job: CompactionJob, then_from: int | None, calls: int) -> RecordedEvent | None:
+        """Call the summarizer, record the outcome, and continue the evaluation where it stopped.
+
+        *calls* were made before, since the same write.
+        """
+        summarizer = CountedSummarizer(job.summarizer)
+        outcome = await self._outcome(job, summarizer)
 
         async def commands_for(state: SessionState) -> Sequence[Command]:
             return [outcome]
@@ -309,16 +322,18 @@ class Compactor:
             self._failed(job.stream, event.payload)
         skip = _next_evaluation(job, written.state, event, then_from)
         if skip is not None:
-            await self.evaluate(job.stream, written.state, actor=job.actor, skip=skip, started=started)
+            await self.evaluate(
+                job.stream, written.state, actor=job.actor, skip=skip, calls=calls + max(1, summarizer.calls)
+            )
         return event
 
-    async def _outcome(self, job: CompactionJob) -> CompleteCompaction | FailCompaction:
+    async def _outcome(self, job: CompactionJob, summarizer: Summarizer) -> CompleteCompaction | FailCompaction:
         compaction_id = job.request.compaction_id
         try:
             outcome = await execute(
                 job.request,
                 job.dialogue,
-                job.summarizer,
+                summarizer,
                 on_failure=job.on_failure,
                 tokenizer=TOKENIZERS[job.tokenizer],
                 clock=self._clock,

@@ -39,11 +39,11 @@ class Ended(Exception):
 
 
 class Paused(Exception):
-    """A rebuild asked models for as many texts as one run may; that is recorded, and a worker goes on."""
+    """A rebuild called models as often as one run may; that is recorded, and a worker goes on."""
 
 
 class RebuildRun:
-    """One rebuild, from its request to the switch, or to the last of *most* texts that it asks models for."""
+    """One rebuild, from its request to the switch, or to the first text after *most* calls of models."""
 
     def __init__(
         self,
@@ -126,7 +126,6 @@ class RebuildRun:
         found: SummaryText | KnownAnswers | None = self._tried.get(request.request_hash)
         if not isinstance(found, Answered):
             found = await self._called(replay, source, request)
-            self._asked += 1
         is_last = self._most is not None and self._asked >= self._most
         answered = RebuildAnswered(
             write_id=self._clock.ulid(),
@@ -150,6 +149,7 @@ class RebuildRun:
     async def _called(self, replay: Replay, source: AnswerSource, request: SummaryRequest) -> SummaryText:
         if source.summarizer is None:
             raise Ended("a summary has no recorded text, and there is no model; set a summarizer and ask again")
+        self._asked += 1
         try:
             return await self._models.answer(source.summarizer, request)
         except SummarizerFailed as fault:

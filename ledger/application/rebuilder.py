@@ -49,7 +49,7 @@ class Rebuilder:
         self._models = models
         self._summarizer_of = summarizer_of
         self._tried = tried
-        #: For how many texts a run may ask models before it pauses; a worker goes on. None is all.
+        #: After how many calls of models a run pauses; a worker goes on. None is all. See `Compactor.most_in_a_row`.
         self.most_in_a_row: int | None = None
         self._tasks: dict[str, tuple[Stream, asyncio.Task[None]]] = {}
 
@@ -92,7 +92,7 @@ class Rebuilder:
         try:
             await run.carry_out(self._summarizer_of(stream))
         except Paused:
-            log.info("a rebuild waits for a worker, after %s summaries in a row", self.most_in_a_row)
+            log.info("a rebuild waits for a worker, after %s calls of models in a row", self.most_in_a_row)
         except Ended as ended:
             failed = RebuildFailed(
                 write_id=self._clock.ulid(), rebuild_id=rebuild.rebuild_id, reason="error", detail=str(ended)[:500]

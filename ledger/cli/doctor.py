@@ -20,7 +20,7 @@ from ledger.stores.snapshot_key import key_file
 from ledger.worker.settings import WorkerSettings
 
 _PREFIX: Final = "MEMORY_LEDGER_"
-_OF_ONE_COMMAND: Final = {f"{_PREFIX}IMPORT_TOKEN"}
+_OF_ONE_COMMAND: Final = {f"{_PREFIX}IMPORT_TOKEN", f"{_PREFIX}IMPORT_TOKEN{FILE}"}
 _WEAKER = 3
 _WILL_NOT_START = 4
 

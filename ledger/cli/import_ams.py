@@ -8,6 +8,7 @@ from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import UserOption
 from ledger.cli.output import counted, one_line
 from ledger.errors import ImportRefused
+from ledger.settings import secret_now
 
 if TYPE_CHECKING:
     from ledger.server.ams_import import AmsImportResult
@@ -18,12 +19,7 @@ _SHOWN = 10
 @command(app, "import-ams")
 def import_ams(
     url: Annotated[str, typer.Argument(metavar="URL", help="The server's address, such as http://localhost:8000.")],
-    token: Annotated[
-        str | None,
-        typer.Option(
-            envvar="MEMORY_LEDGER_IMPORT_TOKEN", show_envvar=False, help="The server's bearer token, if it needs one."
-        ),
-    ] = None,
+    token: Annotated[str | None, typer.Option(help="The server's bearer token, if it needs one.")] = None,
     timeout: Annotated[
         float, typer.Option("--timeout", min=1, help="How many seconds reading the server may take in all.")
     ] = 3_600,
@@ -39,6 +35,7 @@ def import_ams(
     from ledger.server.settings import load_service_settings  # noqa: PLC0415
 
     opts = options()
+    token = secret_now("MEMORY_LEDGER_IMPORT_TOKEN") if token is None else token
     service = load_service_settings()
 
     async def work() -> "AmsImportResult":

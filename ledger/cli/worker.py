@@ -26,6 +26,7 @@ async def _worker(opts: Options, *, namespaces: list[str] | None = None) -> Asyn
     """Open a worker."""
     work = load_worker_settings()
     async with open_services(opts.settings, summarizer_model=work.generation_model) as services:
+        services.compactor.most_in_a_row = work.compactions_in_a_row
         yield Worker(services, settings=work, namespaces=namespaces)
 
 

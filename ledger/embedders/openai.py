@@ -2,12 +2,11 @@
 
 import asyncio
 import math
-import os
 from collections.abc import Sequence
 from typing import Any, Final
 
 from ledger.errors import EmbedderFailed, InvalidInput, Unavailable
-from ledger.settings import Secret, value_now
+from ledger.settings import OPENAI_KEY, Secret, secret_now, value_now
 
 _NO_KEY: Final = "none"  # the client requires a key; a local model does not
 _CHARACTERS: Final = 24_000  # models refuse more than about 8,000 tokens
@@ -17,7 +16,7 @@ class OpenAIEmbedder:
     """A `ports.models.Embedder` over ``/embeddings``; needs the ``[openai]`` extra.
 
     *api_key* may be a function, asynchronous or not, which is called for each call of the model; without it
-    ``OPENAI_API_KEY`` is read each time. *timeout_s* limits a call including its retries. Of a long
+    ``OPENAI_API_KEY``, or its file, is read each time. *timeout_s* limits a call including its retries. Of a long
     text the first 24,000 characters are embedded.
 
     Raises:
@@ -38,8 +37,10 @@ class OpenAIEmbedder:
             from openai import AsyncOpenAI  # noqa: PLC0415 - an extra, and slow to load
         except ImportError as missing:
             raise Unavailable("install memory-ledger[openai] to embed with a model") from missing
-        if not (api_key or os.environ.get("OPENAI_API_KEY") or base_url):
-            raise InvalidInput("missing_field", "must be given, or set OPENAI_API_KEY", field="api_key")
+        if not (api_key or secret_now(OPENAI_KEY) or base_url):
+            raise InvalidInput(
+                "missing_field", "must be given, or set OPENAI_API_KEY or OPENAI_API_KEY_FILE", field="api_key"
+            )
         self._api_key = api_key
         self.model: str = model
         self._timeout_s = timeout_s
@@ -71,7 +72,7 @@ class OpenAIEmbedder:
 
     async def _client_now(self) -> Any:
         try:
-            key = await value_now(self._api_key or os.environ.get("OPENAI_API_KEY") or _NO_KEY)
+            key = await value_now(self._api_key or _key_in_environment)
         except Exception as fault:  # a function of the user may raise anything
             raise EmbedderFailed(f"the key could not be read: {type(fault).__name__}") from fault
         return self._client.with_options(api_key=key)
@@ -79,6 +80,10 @@ class OpenAIEmbedder:
     async def close(self) -> None:
         """Close the client's connections."""
         await self._client.close()
+
+
+def _key_in_environment() -> str:
+    return secret_now(OPENAI_KEY) or _NO_KEY
 
 
 def _read(answer: Any, count: int) -> list[list[float]]:

@@ -94,7 +94,6 @@ class Service:
                 index_patience_s=INDEX_PATIENCE_S,
             ) as services:
                 services.compactor.most_in_a_row = service_settings.compactions_in_a_row
-                services.compactor.rebuilder.most_in_a_row = service_settings.compactions_in_a_row
                 metrics = Metrics() if service_settings.metrics else None
                 yield cls(services, service_settings, notifier, quotas, namespace, metrics, spans)
         finally:

@@ -115,8 +115,8 @@ class ServiceSettings(BaseSettings):
     body_bytes_per_day: int = Field(default=0, ge=0, validation_alias=_own("body_bytes_per_day"))
     """Bytes of bodies that each caller may send in a day; 0 means no limit (trust S-9)."""
     compactions_in_a_row: int = Field(default=10, ge=1, validation_alias=_own("compactions_in_a_row"))
-    """How many compactions may follow one another after one write, and how many summaries a rebuild may ask models
-    for; the worker does the rest (trust M-6)."""
+    """After how many calls of models no further compaction follows a write, and a rebuild pauses; the worker does the
+    rest, as many at a time (trust M-6). A compaction without a model counts as one call."""
     open_namespaces: int = Field(default=256, ge=1, validation_alias=_own("open_namespaces"))
     """How many namespaces keep their indexes in memory."""
     allowed_models: CommaSeparated = Field(default=(), validation_alias=_own("allowed_models"))

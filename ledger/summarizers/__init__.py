@@ -1,13 +1,12 @@
 """Summarizers: the extractive one, a function of the user, or a model behind an OpenAI-compatible API."""
 
-import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 
 from ledger.errors import InvalidInput
 from ledger.events import Method
 from ledger.ports import Summarizer
-from ledger.settings import Secret, Settings, load_settings
+from ledger.settings import OPENAI_KEY, Secret, Settings, load_settings, secret_now
 from ledger.summarizers.callback import Callback
 from ledger.summarizers.circuit_breaker import CircuitBreaker
 from ledger.summarizers.extractive import Extractive
@@ -46,7 +45,7 @@ def configured_summarizer(settings: Settings, *, model: str | None = None) -> "O
 
     *model* is used if the settings name only an endpoint or a key (http W-12).
     """
-    reachable = settings.summarizer_base_url or settings.summarizer_api_key or os.environ.get("OPENAI_API_KEY")
+    reachable = settings.summarizer_base_url or settings.summarizer_api_key or secret_now(OPENAI_KEY)
     chosen = settings.summarizer_model or (model if reachable else None)
     if chosen is None:
         return None

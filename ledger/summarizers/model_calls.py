@@ -98,6 +98,29 @@ class ModelCalls:
         return model
 
 
+class CountedSummarizer:
+    """A `ports.models.Summarizer` that counts the *calls* of another one, also those that failed."""
+
+    def __init__(self, summarizer: Summarizer) -> None:
+        self._summarizer = summarizer
+        self.calls = 0
+
+    @property
+    def method(self) -> str:
+        """The method of the inner summarizer."""
+        return self._summarizer.method
+
+    @property
+    def model(self) -> str | None:
+        """The model of the inner summarizer."""
+        return self._summarizer.model
+
+    async def summarize(self, request: SummaryRequest) -> SummaryText:
+        """Return the inner summarizer's answer, or raise what it raises."""
+        self.calls += 1
+        return await self._summarizer.summarize(request)
+
+
 class CountedEmbedder:
     """A `ports.models.QueryEmbedder` whose calls are counted."""
 

@@ -1,10 +1,12 @@
 """Check that the events of a file are a history that writers could have written: an import accepts what verifies.
 
-Of each stream it has the entries since the last clear, by version, and the running compactions: some 150 bytes for
+Of each stream it has the entries since the last clear, by version, and the running compactions: some 350 bytes for
 each entry. Source: trust E-12, I-68.
 """
 
+import sys
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -15,12 +17,14 @@ from ledger.events import (
     CompactionDiscarded,
     CompactionFailed,
     CompactionRequested,
+    EntriesReturned,
     EntryAdded,
     EntryEdited,
     EntryRemoved,
     Event,
     OpaqueEvent,
     Ranges,
+    ReturnedEntry,
     SessionCleared,
     SessionOpened,
     StoredEvent,
@@ -30,12 +34,22 @@ from ledger.session.lives import Lives
 from ledger.transfer.lines import Header
 
 _TOKEN_BITS: Final = 63
+_encoder: Final = msgspec.json.Encoder(order="deterministic")
+
+
+class _Known(msgspec.Struct, frozen=True, gc=False):
+    """An entry: its id and tokens in a number, its role, and digests of what edits change and of what stays."""
+
+    packed: int
+    role: str
+    text: int
+    fixed: int
 
 
 class _Followed(msgspec.Struct, gc=False):
-    """Entries by version, each as a number made of its id and its tokens; compactions that run, by id."""
+    """Entries by version; compactions that run, by id."""
 
-    entries: dict[int, int] = msgspec.field(default_factory=dict)
+    entries: dict[int, _Known] = msgspec.field(default_factory=dict)
     running: dict[str, CompactionRequested] = msgspec.field(default_factory=dict)
 
 
@@ -47,7 +61,7 @@ class Histories:
         self._lives = Lives()
         self._sessions: dict[UUID, _Followed] = {}
         #: What forks continue from, copied when it has come.
-        self._points: dict[tuple[UUID, int], dict[int, int]] = {}
+        self._points: dict[tuple[UUID, int], dict[int, _Known]] = {}
         self._event_ids: set[int] = set()
 
     def fork(self, stream_id: UUID, point: tuple[UUID, int]) -> None:
@@ -82,14 +96,21 @@ class Histories:
         session = self._session(event.stream_id)
         match payload:
             case EntryAdded():
-                session.entries[event.version] = _packed(payload.entry_id, payload.tokens)
+                session.entries[event.version] = _known(payload, payload.created_at)
             case EntryEdited(entry_version=version):
-                if session.entries.get(version) != _packed(payload.entry_id, payload.tokens_before):
+                known = session.entries.get(version)
+                if known is None or known.packed != _packed(payload.entry_id, payload.tokens_before):
                     return f"it edits entry {version}, which has another id or other tokens"
-                session.entries[version] = _packed(payload.entry_id, payload.tokens)
+                session.entries[version] = _edited(known, payload, event.version)
             case EntryRemoved(entry_version=version):
-                if session.entries.pop(version, None) != _packed(payload.entry_id, payload.tokens):
+                known = session.entries.pop(version, None)
+                if known is None or known.packed != _packed(payload.entry_id, payload.tokens):
                     return f"it removes entry {version}, which has another id or other tokens"
+            case EntriesReturned(entries=back):
+                for each in back:
+                    found = _known(each, each.claimed_at, each.edited_version)
+                    if session.entries.get(each.version) != found:
+                        return f"it brings entry {each.version} back, which is not so in its session"
             case SessionOpened():
                 return self._open(event, payload, session)
             case SessionCleared():
@@ -139,6 +160,31 @@ def _missing(session: _Followed, covered: Ranges) -> str | None:
             if version not in session.entries:
                 return f"it compacts entry {version}, which its session does not show"
     return None
+
+
+def _known(entry: EntryAdded | ReturnedEntry, claimed_at: datetime | None, edited_version: int | None = None) -> _Known:
+    fixed = (entry.write_id, entry.kind, entry.data, entry.tool_name, entry.tool_call_id, entry.tool_status)
+    beside = (entry.arguments, claimed_at, entry.metadata, entry.listed)
+    return _Known(
+        packed=_packed(entry.entry_id, entry.tokens),
+        role=sys.intern(entry.role),
+        text=_digest((entry.content, entry.tokenizer, entry.fallback, edited_version)),
+        fixed=_digest((*fixed, *beside)),
+    )
+
+
+def _edited(known: _Known, payload: EntryEdited, version: int) -> _Known:
+    """Return what is known of an entry after an edit, as `projections.entries.edited` folds it."""
+    return _Known(
+        packed=_packed(payload.entry_id, payload.tokens),
+        role=sys.intern(payload.role or known.role),
+        text=_digest((payload.content, payload.tokenizer, payload.fallback, version)),
+        fixed=known.fixed,
+    )
+
+
+def _digest(values: tuple[object, ...]) -> int:
+    return hash(_encoder.encode(values))
 
 
 def _packed(entry_id: str, tokens: int) -> int:

@@ -1,6 +1,6 @@
 """Check the payloads of a file as requests are checked that write such events. Source: trust E-12, N-4, N-5, N-7."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final, get_args
 
 import msgspec
@@ -23,9 +23,12 @@ from ledger.events import (
     MemoryEdited,
     OpaqueEvent,
     Ranges,
+    RebuildCompleted,
+    RebuildRequested,
     Role,
     SessionOpened,
     StoredEvent,
+    to_microseconds,
 )
 from ledger.limits import NAME_BYTES, PAYLOAD_BYTES
 from ledger.session.drafts import check_content, check_filled, check_metadata, check_time
@@ -36,6 +39,7 @@ from projections import config
 _ROLES: Final = frozenset(get_args(Role))
 #: How the types begin of events that no export file has.
 _FOREIGN: Final = "token."
+_LATEST_US: Final = to_microseconds(datetime.max.replace(tzinfo=UTC))
 _NAMES: Final = frozenset({"key", "role", "strategy", "tokenizer", "tool_call_id", "tool_name", "trust"})
 
 
@@ -83,7 +87,7 @@ def check_payload(event: Event, version: int, size: int) -> None:
         case EntryEdited():
             check_content(event.content)
             _check_role(event.role)
-        case SessionOpened() | ConfigChanged():
+        case SessionOpened() | ConfigChanged() | RebuildRequested() | RebuildCompleted():
             _check_config(event.config)
         case ExpirySet(ttl_seconds=int(seconds)) if not 1 <= seconds <= LONGEST_TTL_SECONDS:
             message = f"ttl_seconds of the expiry must be between 1 and {LONGEST_TTL_SECONDS}"
@@ -110,6 +114,8 @@ def _check_value(value: Any, name: str, field: str) -> None:
         case int():
             if not 0 <= value <= INT_MAX and name != "ttl_seconds":
                 raise InvalidInput("number_out_of_range", "must be an integer of at least 0", field=field)
+            if name.endswith("_us") and value > _LATEST_US:
+                raise InvalidInput("number_out_of_range", "must be a time, in microseconds since 1970", field=field)
         case str():
             _check_text(value, name, field)
         case datetime():
@@ -140,7 +146,7 @@ def _check_role(role: str | None) -> None:
 
 
 def _check_versions(event: Event, version: int) -> None:
-    for name in ("first_version", "rendered_version", "seen_version"):
+    for name in ("first_version", "rendered_version", "seen_version", "until"):
         if getattr(event, name, 0) > version:
             raise InvalidInput("bad_version", "must not be a version after the event's", field=name)
     if isinstance(event, CompactionRequested | CompactionCompleted | EntriesExtracted | EntriesIndexed):

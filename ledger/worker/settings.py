@@ -42,6 +42,9 @@ class WorkerSettings(BaseSettings):
     grace_s: float = Field(default=10, ge=0, le=600, validation_alias=f"{_PREFIX}GRACE_S")
     """How long running jobs may take to end when the worker stops."""
 
+    compactions_in_a_row: int = Field(default=10, ge=1, validation_alias="MEMORY_LEDGER_COMPACTIONS_IN_A_ROW")
+    """After how many calls of models a job starts no further compaction, and pauses a rebuild (trust M-6)."""
+
     def kinds(self, *, extracts: bool) -> tuple[JobKind, ...]:
         """Return the kinds of jobs to do; only a worker with a model *extracts*."""
         kinds: list[JobKind] = ["compact"] if self.enable_working_memory_summarization else []

@@ -1,5 +1,6 @@
 """One write spends a bounded number of compactions; a worker does the rest, and the result is the same."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -26,13 +27,15 @@ class Counting:
         return SummaryText("short")
 
 
-async def summaries_after(most: int | None, *, rounds: int = 0) -> tuple[int, list[int]]:
+async def summaries_after(
+    most: int | None, *, rounds: int = 0, config: dict[str, Any] = CONFIG, entries: Sequence[dict[str, str]] = ENTRIES
+) -> tuple[int, list[int]]:
     """Return the summaries after one write and some rounds of a worker, and the calls after each."""
     model = Counting()
-    ledger: MemoryLedger = ledger_over(InMemoryStore(), config=CONFIG, summarizer=model)
+    ledger: MemoryLedger = ledger_over(InMemoryStore(), config=config, summarizer=model)
     services = ledger._handle.services
     services.compactor.most_in_a_row = most
-    await ledger.add_entries("s", ENTRIES)
+    await ledger.add_entries("s", entries)
     await ledger.settle()
     calls = [model.asked]
     stream = ledger._handle.stream("s", None)
@@ -48,6 +51,19 @@ async def test_one_write_makes_no_more_compactions_than_may_follow_each_other() 
     assert whole > 9
     assert calls == [whole], "without a bound all are made at once"
     assert await summaries_after(3) == (3, [3])
+
+
+async def test_a_compaction_counts_as_the_calls_that_it_makes() -> None:
+    """It asks twice for JSON and gets none, so it fails; both calls were paid."""
+    config = {
+        "compactions": [
+            {"type": "summarizer", "interaction_threshold_qty": 4, "interaction_keep": 1},
+            *CONFIG["compactions"],
+        ]
+    }
+    said = [{**each, "role": ("user", "assistant")[number % 2]} for number, each in enumerate(ENTRIES)]
+    assert await summaries_after(2, config=config, entries=said) == (0, [2])
+    assert await summaries_after(3, config=config, entries=said) == (1, [3]), "the next one begins below the bound"
 
 
 async def test_a_worker_does_the_rest_a_few_at_a_time() -> None:

@@ -2,9 +2,13 @@
 
 import signal
 import time
+from typing import Any
 
 import pytest
 
+import ledger.cli.worker
+from ledger.application.services import Services
+from ledger.worker import Worker
 from tests.cli.conftest import Cli
 
 pytestmark = pytest.mark.postgres
@@ -54,3 +58,20 @@ def test_a_bad_setting_of_the_worker_is_one_line(with_message: Cli, monkeypatch:
     assert ran.code == 2
     assert "MEMORY_LEDGER_WORKER_LEASE_S" in ran.err
     assert len(ran.err.splitlines()) == 1
+
+
+def test_a_worker_asks_models_as_often_in_a_row_as_a_service_does__M_6(
+    with_message: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounds: list[tuple[int | None, int | None]] = []
+
+    class Seen(Worker):
+        def __init__(self, services: Services, **options: Any) -> None:
+            super().__init__(services, **options)
+            bounds.append((services.compactor.most_in_a_row, services.compactor.rebuilder.most_in_a_row))
+
+    monkeypatch.setattr(ledger.cli.worker, "Worker", Seen)
+    with_message.try_("worker", "--once")
+    monkeypatch.setenv("MEMORY_LEDGER_COMPACTIONS_IN_A_ROW", "4")
+    with_message.try_("worker", "--once")
+    assert bounds == [(10, 10), (4, 4)]

@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 
+from ledger.errors import SummarizerFailed
 from ledger.events import RebuildAnswered
 from ledger.ports import SummaryText
 from ledger.stores.in_memory import InMemoryStore
@@ -31,6 +32,16 @@ class Counting:
     async def summarize(self, request: SummaryRequest) -> SummaryText:
         self.asked += 1
         return SummaryText(f"s {request.request_hash[:5]}", 10, 2)
+
+
+class HalfOfThem(Counting):
+    """Every other answer is none."""
+
+    async def summarize(self, request: SummaryRequest) -> SummaryText:
+        answer = await super().summarize(request)
+        if self.asked % 2:
+            raise SummarizerFailed("empty", "no text")
+        return answer
 
 
 def until(api: httpx.Client, is_so: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
@@ -94,3 +105,15 @@ def test_one_request_asks_for_no_more_summaries_than_it_may_and_a_worker_for_the
         stored = on_loop(service, ledger_of(service).get_events("s"))
         pauses = [event.payload.paused for event in stored if isinstance(event.payload, RebuildAnswered)]
         assert pauses == [number % MOST == 0 for number in range(1, every + 1)], "a worker asks for as many at a time"
+
+
+def test_calls_that_fail_are_paid_and_count__M_6() -> None:
+    model = HalfOfThem()
+    with (
+        running(InMemoryStore(), worker=False, compactions_in_a_row=MOST) as service,
+        httpx.Client(base_url=service.url) as api,
+    ):
+        service.service.services.compactor.set_summarizer(None, model)
+        asked_for(api)
+        found = until(api, lambda found: found["paused"] or ended(found))
+        assert (found["paused"], found["summaries"], model.asked) == (True, MOST // 2, MOST)

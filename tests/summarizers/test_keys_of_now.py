@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ledger.embedders.openai import OpenAIEmbedder
-from ledger.errors import EmbedderFailed, SummarizerFailed
+from ledger.errors import EmbedderFailed, InvalidInput, SummarizerFailed
 from ledger.settings import load_settings
 from ledger.summarizers import configured_summarizer
 from ledger.summarizers.openai import OpenAISummarizer
@@ -26,7 +26,7 @@ def noting(keys: list[str | None], behaviour: Behaviour) -> Behaviour:
     return answer
 
 
-@pytest.mark.parametrize("source", ["environment", "file", "OPENAI_API_KEY", "function"])
+@pytest.mark.parametrize("source", ["environment", "file", "OPENAI_API_KEY", "OPENAI_API_KEY_FILE", "function"])
 async def test_each_call_has_the_key_of_now(
     endpoint: Endpoint, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -38,9 +38,12 @@ async def test_each_call_has_the_key_of_now(
     monkeypatch.setenv("MEMORY_LEDGER_SUMMARIZER_MODEL", "m")
     if source == "file":
         monkeypatch.setenv("MEMORY_LEDGER_SUMMARIZER_API_KEY_FILE", str(file))
+    if source == "OPENAI_API_KEY_FILE":
+        monkeypatch.setenv("OPENAI_API_KEY_FILE", str(file))
     sources: dict[str, Callable[[str], object]] = {
         "environment": lambda key: monkeypatch.setenv("MEMORY_LEDGER_SUMMARIZER_API_KEY", key),
         "file": file.write_text,
+        "OPENAI_API_KEY_FILE": file.write_text,
         "OPENAI_API_KEY": lambda key: monkeypatch.setenv("OPENAI_API_KEY", key),
         "function": lambda key: given.__setitem__(0, key),
     }
@@ -72,6 +75,35 @@ async def test_an_embedder_asks_its_function_for_each_call(endpoint: Endpoint) -
     await embedder.embed(["a"])
     await embedder.close()
     assert keys == ["Bearer first", "Bearer second"]
+
+
+async def test_an_embedder_reads_the_file_of_the_key_for_each_call(
+    endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys: list[str | None] = []
+    endpoint.answers(noting(keys, embeds(lambda _: [1.0])))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY_FILE", str(tmp_path / "key"))
+    (tmp_path / "key").touch()
+    embedder = OpenAIEmbedder(model="m", base_url=endpoint.url)
+    for key in ("first", "second"):
+        (tmp_path / "key").write_text(f"{key}\n")
+        await embedder.embed(["a"])
+    await embedder.close()
+    assert keys == ["Bearer first", "Bearer second"]
+
+
+def test_a_key_in_a_file_that_is_not_there_or_given_twice_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY_FILE", str(tmp_path / "none"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    for open_model in (OpenAISummarizer, OpenAIEmbedder):
+        with pytest.raises(InvalidInput, match="OPENAI_API_KEY_FILE: must be a file that can be read"):
+            open_model(model="m")
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    with pytest.raises(InvalidInput, match="must not be set beside OPENAI_API_KEY"):
+        configured_summarizer(load_settings(), model="m")
 
 
 async def test_a_key_that_cannot_be_read_is_a_failure_of_the_call(endpoint: Endpoint) -> None:

@@ -128,10 +128,11 @@ async def test_a_file_of_crafted_events_that_is_accepted_verifies__I_68() -> Non
 
 
 async def _try_changes(count: int) -> None:
-    lines, seed = await a_long_session(), secrets.randbits(32)
+    files, seed = (await a_long_session(), await a_rebuilt_session()), secrets.randbits(32)
     print(f"seed {seed}")
     dice = random.Random(seed)
     for _ in range(count):
+        lines = dice.choice(files)
         name, crafted = changed(events_of(lines), dice)
         try:
             file = file_of(lines, crafted)
@@ -178,6 +179,96 @@ async def test_an_import_checks_what_a_request_would__I_69(case: str) -> None:
     with pytest.raises(ImportRefused) as refused:
         reader.check(file_of(lines, events))
     assert (refused.value.code, refused.value.line) == (code, at + 2)
+
+
+#: What a rebuild brings back with another value than the log has.
+RETURNED: dict[str, Any] = {
+    "content": "Transfer all of it.",
+    "role": "assistant",
+    "tokens": 1,
+    "entry_id": "another",
+    "kind": "context",
+    "data": {"blocks": [{"type": "text", "text": "Transfer all of it."}]},
+    "metadata": {"m": "other"},
+    "tool_name": "shell",
+    "arguments": {"q": "other"},
+    "claimed_at": "2020-01-01T00:00:00Z",
+    "edited_version": 3,
+    "version": 2,
+}
+
+
+async def a_rebuilt_session() -> list[bytes]:
+    """Return the file of a session in which a rebuild brought back what compactions had covered, some of it edited."""
+    async with ledger_for(InMemoryStore(), "a") as ledger:
+        await ledger.add_tool_call("s", "search", {"q": "log"}, tool_call_id="c1")
+        await ledger.add_tool_result("s", "search", "events", tool_call_id="c1")
+        for number in range(14):
+            await ledger.add_user_message("s", f"message {number} " + "word " * 20, metadata={"m": number})
+        entries = await ledger.get_active_entries("s")
+        for entry in entries[2:4]:
+            await ledger.edit_entry("s", entry.entry_id, "edited")
+        await ledger.compress("s", force=True)
+        await ledger.update_config("s", {"window": {"type": "full"}, "compactions": []}, replace=True, rebuild=True)
+        await ledger.settle()
+        return [line async for line in ledger.export_file("s")]
+
+
+@pytest.mark.parametrize("field", RETURNED)
+async def test_a_rebuild_in_a_file_brings_back_what_the_log_has__I_68(field: str) -> None:
+    lines = await a_rebuilt_session()
+    events = events_of(lines)
+    assert await fault_of(file_of(lines, events)) is None
+    (at,) = [at for at, event in enumerate(events) if event["type"] == "entries.returned"]
+    back = events[at]["payload"]["entries"]
+    assert len(back) > 5
+    for place in (0, 2, 3, len(back) - 1):
+        crafted = copy.deepcopy(events)
+        crafted[at]["payload"]["entries"][place][field] = RETURNED[field]
+        if crafted == events:
+            continue
+        with pytest.raises(ImportRefused) as refused:
+            reader.check(file_of(lines, crafted))
+        assert (refused.value.code, refused.value.line) == ("bad_history", at + 2)
+
+
+BAD_REBUILDS: dict[str, tuple[str, tuple[Any, ...], Any, str]] = {
+    "a config that was asked for": ("rebuild.requested", ("config", "window"), "SYSTEM", "bad_payload"),
+    "a config that applies": ("rebuild.completed", ("config", "limit"), "SYSTEM", "bad_payload"),
+    "no config": ("rebuild.completed", ("config",), {}, "bad_payload"),
+    "a time": ("entries.returned", ("entries", 0, "recorded_us"), 2**62, "number_out_of_range"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_REBUILDS)
+async def test_an_import_checks_a_rebuild_as_a_request_would_be__I_69(case: str) -> None:
+    type_, path, value, code = BAD_REBUILDS[case]
+    lines = await a_rebuilt_session()
+    events = events_of(lines)
+    (at,) = [at for at, event in enumerate(events) if event["type"] == type_]
+    inner = events[at]["payload"]
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = value
+    with pytest.raises(ImportRefused) as refused:
+        reader.check(file_of(lines, events))
+    assert (refused.value.code, refused.value.line) == (code, at + 2)
+
+
+async def test_events_of_a_rebuild_that_are_missing_moved_or_repeated__I_68() -> None:
+    lines = await a_rebuilt_session()
+    tried = [(name, crafted) for name, crafted in arranged(events_of(lines), []) if "rebuild" in name or "ret" in name]
+    faults = {name: fault for name, crafted in tried if (fault := await fault_of(file_of(lines, crafted))) is not None}
+    assert faults == {}
+    assert len(tried) > 15
+
+
+async def test_a_rebuilt_session_is_copied_and_copied_again() -> None:
+    lines = await a_rebuilt_session()
+    async with ledger_for(InMemoryStore(), "b") as ledger:
+        await ledger.import_file(lambda: lines)
+        again = [line async for line in ledger.export_file("s")]
+        assert await fault_of(again) is None
 
 
 async def test_a_compaction_that_ran_when_its_session_was_exported_is_abandoned_in_the_copy() -> None:

@@ -460,7 +460,7 @@ export interface ListedEvent {
 export interface Mark {
   version: number;
   ms: number;
-  type: "opened" | "fork" | "config" | "clear" | "context" | "compaction_failed" | "restored" | "rebuilt" | "rebuild_failed";
+  type: "opened" | "fork" | "config" | "clear" | "context" | "compaction_failed" | "restored" | "rebuild_requested" | "rebuilt" | "rebuild_failed";
   text: string;
   tokens: number | null;
   rendered_version: number | null;

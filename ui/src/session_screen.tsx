@@ -13,10 +13,11 @@ import { Lanes, nearest } from "./lanes";
 import { asked, Help } from "./dialogs";
 import { askedWhy, Pane } from "./pane";
 import { check, ProofTab, verdictWord } from "./proof_tab";
+import { RebuildLine } from "./rebuild";
 import { columns, failed, loading, session, source, tick, version } from "./session_store";
 import { foundVersions, selectedVersion, step, Transcript } from "./transcript";
 import { count, plural, when } from "./words";
-import { WhatIfTab } from "./what_if_tab";
+import { askedFor, WhatIfTab } from "./what_if_tab";
 import { WindowTab } from "./window_tab";
 
 const NAMES: Record<Tab, string> = {
@@ -165,6 +166,7 @@ export function SessionScreen() {
       )}
       {known && (
         <>
+          <RebuildLine />
           <Lanes />
           <BudgetBar />
           <Tabs />
@@ -172,7 +174,7 @@ export function SessionScreen() {
             {tab === "transcript" && <Transcript />}
             {tab === "window" && <WindowTab />}
             {tab === "diff" && <DiffTab />}
-            {tab === "what-if" && <WhatIfTab key={place.value.id} />}
+            {tab === "what-if" && <WhatIfTab key={`${askedFor.value} ${place.value.id}`} />}
             {tab === "chart" && <ChartTab />}
             {tab === "events" && <EventsTab />}
             {tab === "proof" && <ProofTab />}

@@ -22,6 +22,7 @@ import type {
   Verdict,
   Window,
   ModelCalls,
+  Rebuild,
 } from "./api";
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
@@ -74,6 +75,7 @@ export interface Source {
   stats(key: SessionKey, version: number): Promise<Stats>;
   config(key: SessionKey, version: number): Promise<Config>;
   family(key: SessionKey): Promise<Family>;
+  rebuild(key: SessionKey, signal?: AbortSignal): Promise<Rebuild | null>;
   verify(key: SessionKey, progress: Progress, signal: AbortSignal): Promise<Verdict>;
   lines(key: SessionKey, signal: AbortSignal): AsyncIterable<string>;
   follow(key: SessionKey, after: number, arrived: (version: number) => void, wentBack: () => void): () => void;
@@ -225,6 +227,7 @@ export class ServiceSource implements Source {
   stats = (key: SessionKey, version: number) => this.get<Stats>(this.of(key, "/stats", { version }));
   config = (key: SessionKey, version: number) => this.get<Config>(this.of(key, "/config", { version }));
   family = (key: SessionKey) => this.get<Family>(this.of(key, "/family"));
+  rebuild = (key: SessionKey, signal?: AbortSignal) => this.get<Rebuild>(this.of(key, "/rebuild"), signal);
   reports = () => this.get<Reports>("v1/reports");
   report = (name: string) => this.get<unknown>(`v1/reports/${encodeURIComponent(name)}`);
 

@@ -29,6 +29,7 @@ interface SessionBlock {
   presets: Api.Presets;
   verdict: Api.Verdict;
   configs: Api.Config[];
+  rebuild: Api.Rebuild | null;
 }
 
 const UNPACKED = 8; // blocks that are held
@@ -85,6 +86,7 @@ export class FileSource implements Source {
     return { presets: tried.map(({ config }, index) => ({ name: `config-${index + 1}`, title: `config ${index + 1} of this file`, config })) };
   };
   family = async (): Promise<Api.Family> => (await this.own()).family;
+  rebuild = async (): Promise<Api.Rebuild | null> => (await this.own()).rebuild;
 
   async sessions(): Promise<Api.SessionPage> {
     throw NOT_HERE("list of sessions");

@@ -1,12 +1,13 @@
 // Another memory on the same history: the window beside the recorded one, with its price. Nothing is written.
+import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { go, place } from "./address";
 import type { Trials, Tried } from "./api";
 import { Compared } from "./diff_tab";
 import { useAnswer } from "./pane";
+import { TakeIt } from "./rebuild";
 import { callAt, failed, session, shownWindow, source, version } from "./session_store";
 import { Refused } from "./source";
-import { Copy } from "./copy";
 import { Items } from "./window_tab";
 import { count, plural, usd } from "./words";
 
@@ -24,6 +25,15 @@ function asked(): Asked {
   } catch {
     return { config: null, without: [] };
   }
+}
+
+/** Counts what-ifs that were asked for outside of the tab: it begins anew with each. */
+export const askedFor = signal(0);
+
+/** Opens the tab with a what-if of `config` at the newest version. */
+export function tryConfig(config: unknown): void {
+  go({ v: null, tab: "what-if", typed: JSON.stringify({ config, without: [] }) });
+  askedFor.value++;
 }
 
 export function WhatIfTab() {
@@ -167,9 +177,7 @@ export function WhatIfTab() {
 const LIMITS: Record<string, string> = { max_tokens: "memory_max_tokens", sliding_window: "max_messages", recall: "max_tokens", rolling: "max_interactions" };
 
 function Answer({ answer }: { answer: Tried }) {
-  const key = session.value;
   const recorded = shownWindow.value;
-  const config = JSON.stringify(answer.config);
   return (
     <>
       <p>
@@ -194,17 +202,10 @@ function Answer({ answer }: { answer: Tried }) {
           <Items window={answer.window} />
         </section>
       </div>
-      <h2>Take it</h2>
-      <p class="muted">This page never writes. To change the session, save the config and run one of these: for the whole history, from the next message on, or in a fork.</p>
-      <Copy text={`memory-ledger adopt '${quoted(key?.id ?? "")}' --config config.json --rebuild`} />
-      <Copy text={`memory-ledger adopt '${quoted(key?.id ?? "")}' --config config.json`} />
-      <Copy text={`memory-ledger fork '${quoted(key?.id ?? "")}' '${quoted(`${key?.id}-try`)}' --version ${answer.version}`} />
-      <Copy text={config} label="config.json" />
+      <TakeIt config={answer.config} version={answer.version} />
     </>
   );
 }
-
-const quoted = (text: string) => text.replace(/'/g, "'\\''");
 
 /** Every preset on this session, in one chart. */
 function Compare({ at }: { at: number }) {

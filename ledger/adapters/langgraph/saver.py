@@ -28,6 +28,7 @@ from ledger.adapters.langgraph.task_writing import TaskWriting
 from ledger.adapters.langgraph.writing import Writes
 from ledger.adapters.opening import OpenedInBlocks, OpenedLedger, repeated
 from ledger.memory import MemoryLedger
+from ledger.settings import Secret
 
 _PAGE = 100
 _WHAT = "the saver"
@@ -70,6 +71,7 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
         namespace: str | None = None,
         *,
         data_dir: Path | str | None = None,
+        password: Secret | None = None,
         actor: str | None = None,
         serde: Any = None,
         allowed_types: Sequence[RegisteredType] = (),
@@ -78,12 +80,14 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
     ) -> Self:
         """Return a saver that opens the ledger at the beginning of a ``with`` or ``async with`` block.
 
-        Without *database_url* the environment chooses the database, or it is the embedded PostgreSQL. *serde* is a
-        serializer of LangGraph, such as `EncryptedSerializer`; then no text is stored beside it. Objects in values are
-        loaded if LangGraph registers their type, as it does messages, or *allowed_types* names it: the class, or its
-        module and name. With *on_delete* ``"refuse"`` no thread or checkpoint can be deleted.
+        Without *database_url* the environment chooses the database, or it is the embedded PostgreSQL. *password* is
+        that of `MemoryLedger.open`, which may be a function. *serde* is a serializer of
+        LangGraph, such as `EncryptedSerializer`; then no text is stored beside it. Objects in values are loaded if
+        LangGraph registers their type, as it does messages, or *allowed_types* names it: the class, or its module and
+        name. With *on_delete* ``"refuse"`` no thread or checkpoint can be deleted.
         """
-        given = {name: value for name, value in [("data_dir", data_dir), ("actor", actor), ("store", store)] if value}
+        names = {"data_dir": data_dir, "password": password, "actor": actor, "store": store}
+        given = {name: value for name, value in names.items() if value}
         opened = OpenedLedger(database_url, namespace, what=_WHAT, **given)
         return cls(opened, serde=serde, allowed_types=allowed_types, on_delete=on_delete)
 

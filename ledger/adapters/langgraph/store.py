@@ -13,6 +13,7 @@ from ledger.adapters.langgraph.items import USER, item_id, paths_of, records_of,
 from ledger.adapters.opening import OpenedInBlocks, OpenedLedger, repeated
 from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
+from ledger.settings import Secret
 
 _WHAT: Final = "the store"
 
@@ -48,19 +49,21 @@ class LedgerStore(OpenedInBlocks, BaseStore):
         *,
         index: Mapping[str, Any] | None = None,
         data_dir: Path | str | None = None,
+        password: Secret | None = None,
         actor: str | None = None,
         embedder: Any = None,
         store: Any = None,
     ) -> Self:
         """Return a store that opens the ledger at the beginning of a ``with`` or ``async with`` block.
 
-        Without *database_url* the environment chooses the database, or it is the embedded PostgreSQL. The *embedder*
-        embeds what is searched; without one, searches are by words.
+        Without *database_url* the environment chooses the database, or it is the embedded PostgreSQL. *password* is
+        that of `MemoryLedger.open`, which may be a function. The *embedder* embeds what is searched;
+        without one, searches are by words.
 
         Raises:
             InvalidInput: *index* has more than ``fields``, or these are no list of paths.
         """
-        names = {"data_dir": data_dir, "actor": actor, "embedder": embedder, "store": store}
+        names = {"data_dir": data_dir, "password": password, "actor": actor, "embedder": embedder, "store": store}
         given = {name: value for name, value in names.items() if value}
         return cls(OpenedLedger(database_url, namespace, what=_WHAT, **given), index=index)
 

@@ -15,6 +15,7 @@ from ledger.adapters.mcp.resources import add_resources
 from ledger.adapters.mcp.tool_set import LedgerServer, ToolSet
 from ledger.adapters.mcp.writing import add_writing_tools
 from ledger.memory import MemoryLedger
+from ledger.settings import Secret
 
 _INSTRUCTIONS: Final = """\
 Memory Ledger keeps conversations as events: nothing is overwritten, and each session can be read as it was earlier.
@@ -28,13 +29,14 @@ def server(
     *,
     database_url: str | None = None,
     namespace: str | None = None,
+    password: Secret | None = None,
     read_only: bool = False,
 ) -> MCPServer[Any]:
     """Return a server of the Model Context Protocol for one namespace.
 
     Without *memory*, an open ledger, it opens one when it starts: on the database of *database_url*, or else of the
-    environment, or else on the embedded PostgreSQL. It closes only what it opened. With *read_only* it has only the
-    tools that read.
+    environment, or else on the embedded PostgreSQL; *password* is that of `MemoryLedger.open`, which may be a function.
+    It closes only what it opened. With *read_only* it has only the tools that read.
 
     Raises:
         Unavailable: the extra ``mcp`` is not installed (already at the import).
@@ -42,7 +44,7 @@ def server(
     # adapters AD-2, MC-1
 
     def opening() -> AbstractAsyncContextManager[MemoryLedger]:
-        return MemoryLedger.open(database_url, namespace) if memory is None else _open(memory)
+        return MemoryLedger.open(database_url, namespace, password=password) if memory is None else _open(memory)
 
     return server_over(OneLedger(opening), read_only=read_only)
 

@@ -11,8 +11,9 @@ of the file. Each content but ``events-N`` is JSON: answers of the routes as the
 
 - ``events-N``: the lines ``first`` to ``last`` of the export, byte for byte, with their line feeds; 1,000 a block.
   These blocks after each other are the export, with its header and trailer.
-- ``session``: ``stats``, ``config``, ``family``, ``me``, ``presets``, ``verdict`` (that of ``POST …/verify``) and
-  ``configs``, the answers of ``…/config?version=`` at each version that changed the config.
+- ``session``: ``stats``, ``config``, ``family``, ``me``, ``presets``, ``verdict`` (that of ``POST …/verify``),
+  ``rebuild`` (that of ``…/rebuild``, or null) and ``configs``, the answers of ``…/config?version=`` at each version
+  that changed the config.
 - ``timeline-N``: a page of ``…/timeline``, of the versions ``first`` to ``last``.
 - ``entries-N``: ``{"entries": […]}`` of ``…/entries?full=true``, of the versions ``first`` to ``last``, 1,000 a block.
 - ``texts-N``: ``{"texts": […]}``, the ``text`` of each event in ``…/events``, of the versions ``first`` to ``last``.
@@ -36,7 +37,7 @@ from urllib.parse import quote
 import msgspec
 
 import ledger
-from ledger.errors import InvalidInput
+from ledger.errors import InvalidInput, NotFound
 from ledger.server.ui.pages import BODY, TITLE, file_text
 from ledger.server.ui.route_answers import RouteAnswers
 
@@ -46,6 +47,8 @@ _CONTEXTS_IN_A_BLOCK: Final = 100
 _FULL_PAGE: Final = 50
 _PAGE: Final = 200
 _TIMELINE_PAGE: Final = 20_000
+#: The marks of versions that may have another config than the version before.
+_CONFIGS: Final = frozenset({"opened", "fork", "config", "rebuilt"})
 _POLICY: Final = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; connect-src 'none'; base-uri 'none'; "
     "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -140,7 +143,7 @@ async def _history(blocks: _Blocks, answers: RouteAnswers, version: int) -> Asyn
     after = number = 0
     while after < version:
         page = await answers.get("/timeline", after=after, limit=min(_TIMELINE_PAGE, version - after))
-        changed += [mark["version"] for mark in page["marks"] if mark["type"] in {"opened", "config"}]
+        changed += [mark["version"] for mark in page["marks"] if mark["type"] in _CONFIGS]
         yield blocks.json(f"timeline-{number}", {**page, "newest": version}, after + 1, page["version"])
         after, number = page["version"], number + 1
     yield blocks.json(
@@ -150,6 +153,7 @@ async def _history(blocks: _Blocks, answers: RouteAnswers, version: int) -> Asyn
             "family": await answers.get("/family"),
             **{name: await answers.of_service(f"/v1/{name}") for name in ("me", "presets")},
             "verdict": await answers.post("/verify", {}),
+            "rebuild": await _rebuild(answers),
             "configs": [await answers.get("/config", version=each) for each in changed],
         },
     )
@@ -176,6 +180,13 @@ async def _history(blocks: _Blocks, answers: RouteAnswers, version: int) -> Asyn
             trees = {summary_id: await answers.get(f"/summaries/{quote(summary_id, safe='')}") for summary_id in ids}
             yield blocks.json(f"trees-{number}", trees)
         cursor, number = page["next_after"], number + 1
+
+
+async def _rebuild(answers: RouteAnswers) -> Any:
+    try:
+        return await answers.get("/rebuild")
+    except NotFound:
+        return None
 
 
 def _has_changed(entry: Mapping[str, Any]) -> bool:

@@ -1528,6 +1528,7 @@
     stats = (key, version2) => this.get(this.of(key, "/stats", { version: version2 }));
     config = (key, version2) => this.get(this.of(key, "/config", { version: version2 }));
     family = (key) => this.get(this.of(key, "/family"));
+    rebuild = (key, signal) => this.get(this.of(key, "/rebuild"), signal);
     reports = () => this.get("v1/reports");
     report = (name) => this.get(`v1/reports/${encodeURIComponent(name)}`);
     async verify(key, progress, signal) {
@@ -1665,6 +1666,7 @@
       return { presets: tried.map(({ config }, index) => ({ name: `config-${index + 1}`, title: `config ${index + 1} of this file`, config })) };
     };
     family = async () => (await this.own()).family;
+    rebuild = async () => (await this.own()).rebuild;
     async sessions() {
       throw NOT_HERE("list of sessions");
     }
@@ -4219,6 +4221,11 @@
       return { config: null, without: [] };
     }
   }
+  var askedFor = y3(0);
+  function tryConfig(config) {
+    go({ v: null, tab: "what-if", typed: JSON.stringify({ config, without: [] }) });
+    askedFor.value++;
+  }
   function WhatIfTab() {
     const key = session.value;
     const at = version.value;
@@ -4335,9 +4342,7 @@
   }
   var LIMITS = { max_tokens: "memory_max_tokens", sliding_window: "max_messages", recall: "max_tokens", rolling: "max_interactions" };
   function Answer({ answer }) {
-    const key = session.value;
     const recorded = shownWindow.value;
-    const config = JSON.stringify(answer.config);
     return /* @__PURE__ */ a4($, { children: [
       /* @__PURE__ */ a4("p", { children: [
         answer.estimated && /* @__PURE__ */ a4("span", { class: "badge warn", children: "estimated" }),
@@ -4378,15 +4383,9 @@
           /* @__PURE__ */ a4(Items, { window: answer.window })
         ] })
       ] }),
-      /* @__PURE__ */ a4("h2", { children: "Take it" }),
-      /* @__PURE__ */ a4("p", { class: "muted", children: "This page never writes. To change the session, save the config and run one of these: for the whole history, from the next message on, or in a fork." }),
-      /* @__PURE__ */ a4(Copy, { text: `memory-ledger adopt '${quoted(key?.id ?? "")}' --config config.json --rebuild` }),
-      /* @__PURE__ */ a4(Copy, { text: `memory-ledger adopt '${quoted(key?.id ?? "")}' --config config.json` }),
-      /* @__PURE__ */ a4(Copy, { text: `memory-ledger fork '${quoted(key?.id ?? "")}' '${quoted(`${key?.id}-try`)}' --version ${answer.version}` }),
-      /* @__PURE__ */ a4(Copy, { text: config, label: "config.json" })
+      /* @__PURE__ */ a4(TakeIt, { config: answer.config, version: answer.version })
     ] });
   }
-  var quoted = (text) => text.replace(/'/g, "'\\''");
   function Compare2({ at }) {
     const key = session.value;
     const [rows, setRows] = d2(null);
@@ -4432,6 +4431,72 @@
         ] }, each.config)) })
       ] })
     ] });
+  }
+
+  // src/rebuild.tsx
+  var NEWEST = /* @__PURE__ */ new Set(["rebuild_requested", "rebuilt", "rebuild_failed"]);
+  function RebuildLine() {
+    tick.value;
+    const key = session.value;
+    const known = columns.value;
+    const asked3 = known?.marks.findLast((each) => NEWEST.has(each.type));
+    const after = known?.marks.findLast((each) => each.type === "config" || each.type === "clear")?.version ?? 0;
+    const isOpen = asked3 !== void 0 && (asked3.type === "rebuild_requested" || asked3.type === "rebuild_failed" && asked3.version > after);
+    const found = useAnswer(key && isOpen ? (stop) => source.rebuild(key, stop) : null, [key?.id, isOpen, known?.version]);
+    if (!found || found.status === "completed" || found.reason === "superseded") return null;
+    const change2 = () => tryConfig(found.config);
+    if (found.status === "failed") {
+      return /* @__PURE__ */ a4("p", { class: "progress rebuild", role: "status", children: [
+        /* @__PURE__ */ a4("span", { class: "badge warn", children: "rebuild failed" }),
+        " ",
+        found.detail || found.reason,
+        ". The window is the old one."
+      ] });
+    }
+    return /* @__PURE__ */ a4("p", { class: "progress rebuild", role: "status", children: [
+      /* @__PURE__ */ a4("progress", { "aria-label": "Rebuilding the session", max: found.version, value: found.until }),
+      /* @__PURE__ */ a4("span", { children: [
+        "Being rebuilt under another config: version ",
+        found.until,
+        " of ",
+        found.version,
+        ", ",
+        plural(found.summaries, "summary", "summaries"),
+        " written",
+        found.paused ? "; it waits for a worker" : "",
+        ". Until it is completed, the window is the old one."
+      ] }),
+      /* @__PURE__ */ a4("button", { type: "button", onClick: change2, children: "What it will change" })
+    ] });
+  }
+  function TakeIt({ config, version: version2 }) {
+    const key = session.value;
+    if (!key) return null;
+    const text = JSON.stringify(config);
+    const adopt = `memory-ledger adopt ${quoted(key.id)} --config config.json${namesOf(key)}`;
+    return /* @__PURE__ */ a4($, { children: [
+      /* @__PURE__ */ a4("h2", { children: "Take it" }),
+      /* @__PURE__ */ a4("p", { class: "muted", children: "This page never writes. To change the session, save the config and run one of these: for the whole history (a rebuild, whose progress is then shown here), from the next message on, or in a fork." }),
+      /* @__PURE__ */ a4(Copy, { text: `${adopt} --rebuild` }),
+      /* @__PURE__ */ a4(Copy, { text: adopt }),
+      /* @__PURE__ */ a4(Copy, { text: `memory-ledger fork ${quoted(key.id)} ${quoted(`${key.id}-try`)} --version ${version2}${namesOf(key)}` }),
+      /* @__PURE__ */ a4(Copy, { text, label: "config.json" }),
+      /* @__PURE__ */ a4("p", { class: "muted", children: "The rebuild as a request to the service, with a token that may write:" }),
+      /* @__PURE__ */ a4(Copy, { text: request(key, config), label: "the request" })
+    ] });
+  }
+  var quoted = (text) => `'${text.replace(/'/g, "'\\''")}'`;
+  var namesOf = (key) => (key.user === null ? "" : ` --user ${quoted(key.user)}`) + (key.ns === null ? "" : ` --namespace ${quoted(key.ns)}`);
+  function request(key, config) {
+    const names = new URLSearchParams();
+    if (key.ns !== null) names.set("namespace", key.ns);
+    if (key.user !== null) names.set("user_id", key.user);
+    const own = me.value;
+    const isService = source.kind === "service" && own !== null && !(own.auth_mode === "none" && own.actor === "view");
+    const path = `v1/sessions/${encodeURIComponent(key.id)}/config${names.size ? `?${names}` : ""}`;
+    const address2 = isService ? quoted(new URL(`../${path}`, location.href).href) : `"$SERVICE_URL"/${quoted(path)}`;
+    const token = own?.auth_mode === "none" && isService ? "" : ` -H "Authorization: Bearer $TOKEN"`;
+    return `curl -X PUT ${address2}${token} -H 'Content-Type: application/json' -d ${quoted(JSON.stringify({ config, rebuild: true }))}`;
   }
 
   // src/session_screen.tsx
@@ -4561,6 +4626,7 @@
         !inFile && /* @__PURE__ */ a4("a", { href: address(elsewhere("sessions")), onClick: (event) => link(event, elsewhere("sessions")), children: "All sessions" })
       ] }),
       known && /* @__PURE__ */ a4($, { children: [
+        /* @__PURE__ */ a4(RebuildLine, {}),
         /* @__PURE__ */ a4(Lanes, {}),
         /* @__PURE__ */ a4(BudgetBar, {}),
         /* @__PURE__ */ a4(Tabs, {}),
@@ -4568,7 +4634,7 @@
           tab === "transcript" && /* @__PURE__ */ a4(Transcript, {}),
           tab === "window" && /* @__PURE__ */ a4(WindowTab, {}),
           tab === "diff" && /* @__PURE__ */ a4(DiffTab, {}),
-          tab === "what-if" && /* @__PURE__ */ a4(WhatIfTab, {}, place.value.id),
+          tab === "what-if" && /* @__PURE__ */ a4(WhatIfTab, {}, `${askedFor.value} ${place.value.id}`),
           tab === "chart" && /* @__PURE__ */ a4(ChartTab, {}),
           tab === "events" && /* @__PURE__ */ a4(EventsTab, {}),
           tab === "proof" && /* @__PURE__ */ a4(ProofTab, {}),
