@@ -192,8 +192,8 @@ class CompactionInProgress(Conflict, code="compaction_in_progress"):
 class NotEnoughEntries(Conflict, code="not_enough_entries"):
     """Too few entries may leave the window."""
 
-    def __init__(self, *, eligible: int, needed: int) -> None:
-        hint = "add more or use force" if eligible else "add more"
+    def __init__(self, *, eligible: int, needed: int, force_helps: bool = True) -> None:
+        hint = "add more or use force" if eligible and force_helps else "add more"
         super().__init__(f"{eligible} entries may be compressed, {needed} needed; {hint}")
         self.eligible, self.needed = eligible, needed
 

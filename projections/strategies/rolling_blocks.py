@@ -143,7 +143,7 @@ def plan(config: RollingBlocks, state: StateView, trigger: Trigger) -> Compactio
         )
     if trigger.automatic:
         return None
-    raise NotEnoughEntries(eligible=max(0, blocks.seen - blocks.edge), needed=config.size)
+    raise NotEnoughEntries(eligible=max(0, blocks.seen - blocks.edge), needed=config.size, force_helps=False)
 
 
 def request(config: RollingBlocks, defaults: SummarizerConfig, material: Material) -> prompts.SummaryRequest:

@@ -96,6 +96,18 @@ async def test_each_fault_of_2000_conversations_is_named_with_its_line__IN_20(tm
             await check_law(seed, tmp_path / "faults.jsonl")
 
 
+async def test_a_result_without_an_id_belongs_to_a_call_of_its_tool_only__IN_20(tmp_path: Path) -> None:
+    """As in the window (R-GEN-8): Gemini has no ids."""
+    call, result = {"functionCall": {"name": "f", "args": {}}}, {"functionResponse": {"name": "g", "response": {}}}
+    contents = [
+        {"role": "user", "parts": [{"text": "Look."}]},
+        {"role": "model", "parts": [call, {"functionCall": {"name": "h", "args": {}}}]},
+        {"role": "user", "parts": [result, {"functionResponse": {"name": "h", "response": {}}}]},
+    ]
+    done = await taken_in({"contents": contents}, tmp_path / "gemini.json")
+    assert kinds(done) == {"result_without_call": 1, "call_without_result": 1}
+
+
 @pytest.mark.parametrize("name", ["checked", "OpenCalls"])
 async def test_an_import_that_is_silent_is_caught(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Silent(unread.OpenCalls):

@@ -30,6 +30,15 @@ def test_the_sessions_are_listed_and_filtered(watched: Watched) -> None:
     expect(page.get_by_label("Part of the id")).to_have_value("again")
 
 
+def test_tokens_kept_in_the_list_count_summaries_too(watched: Watched) -> None:
+    """viewer U-8: one word, one number."""
+    page = watched.open("", ".list tbody tr")
+    (listed,) = httpx.get(f"{watched.base}/v1/sessions", params={"q": "trip-again"}).json()["sessions"]
+    assert listed["total_tokens"] > listed["active_tokens"], "the session has a summary"
+    row = page.locator(".list tbody tr").filter(has=page.get_by_role("link", name="trip-again"))
+    expect(row.locator("td").nth(4)).to_have_text(f"{listed['total_tokens']:,}")
+
+
 def test_an_unknown_session_and_an_unknown_version_are_said(watched: Watched) -> None:
     """viewer U-26."""
     watched.page.goto(f"{watched.base}/ui/session?id=nobody")

@@ -4,6 +4,7 @@ Source: adapters IN-20.
 """
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -76,31 +77,45 @@ class OpenCalls:
     """The calls of a conversation that have no result yet, with the lines they are on."""
 
     def __init__(self) -> None:
-        self._by_id: dict[str, list[tuple[int, str]]] = {}
-        self._unnamed: list[tuple[int, str]] = []
+        self._open: dict[int, tuple[int, str]] = {}
+        self._by_id: dict[str, deque[int]] = {}
+        self._by_tool: dict[str, deque[int]] = {}
+        self._taken = 0
 
     def take(self, drafts: Iterable[EntryDraft], line: int) -> Iterator[Noticed]:
-        """Take in *drafts*, and yield what has no call before it; what no window shows does not count."""
+        """Take in *drafts*, and yield what has no call before it; what no window shows does not count.
+
+        A result belongs to the oldest open call of its id or, without one, of its tool, as in a window (R-GEN-8).
+        """
         for draft in drafts:
-            own = draft.tool_call_id
             if is_hidden(draft):
                 continue
             if draft.kind == "tool_call":
-                named = str(draft.tool_name)[:100]
-                (self._by_id.setdefault(own, []) if own else self._unnamed).append((line, named))
-            elif draft.kind == "tool_result":
-                waiting = self._by_id.get(own) if own else self._unnamed
-                if waiting:
-                    waiting.pop(0)
-                else:
-                    named = str(own or draft.tool_name or "without an id")[:100]
-                    yield Noticed(NO_CALL, f"the result {named} has no call before it", line)
+                self._call(draft, line)
+            elif draft.kind == "tool_result" and not self._answers(draft):
+                named = str(draft.tool_call_id or draft.tool_name or "without an id")[:100]
+                yield Noticed(NO_CALL, f"the result {named} has no call before it", line)
 
     def left(self) -> Iterator[Noticed]:
         """Yield the calls that got no result."""
-        named = ((line, f"{name} {own}") for own, calls in self._by_id.items() for line, name in calls)
-        for line, name in sorted([*named, *self._unnamed]):
+        for line, name in sorted(self._open.values()):
             yield Noticed(NO_RESULT, f"the call {name} has no result", line)
+
+    def _call(self, draft: EntryDraft, line: int) -> None:
+        self._taken += 1
+        named = str(draft.tool_name)[:100]
+        self._open[self._taken] = (line, f"{named} {draft.tool_call_id}" if draft.tool_call_id else named)
+        for calls, key in ((self._by_id, draft.tool_call_id), (self._by_tool, draft.tool_name)):
+            if key:
+                calls.setdefault(key, deque()).append(self._taken)
+
+    def _answers(self, result: EntryDraft) -> bool:
+        own = result.tool_call_id
+        waiting = self._by_id.get(own) if own else self._by_tool.get(result.tool_name or "")
+        while waiting:
+            if self._open.pop(waiting.popleft(), None):
+                return True
+        return False
 
 
 class Understood:

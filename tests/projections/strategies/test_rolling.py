@@ -364,6 +364,7 @@ def test_asked_by_a_caller_the_oldest_due_block_is_summarised_or_none_is_due() -
     with pytest.raises(NotEnoughEntries) as refused:
         session.compress()
     assert (refused.value.eligible, refused.value.needed) == (1, 2)
+    assert "force" not in str(refused.value), "force makes no block smaller"
 
 
 def test_the_prompt_asks_for_what_a_rolling_summary_keeps() -> None:
