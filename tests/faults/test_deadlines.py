@@ -1,14 +1,12 @@
 """Nobody waits for ever: a frozen primary, and a synchronous standby that is gone. Source: trust P-21."""
 
 import asyncio
-import signal
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
-import psutil
 import pytest
 
 from ledger import MemoryLedger
@@ -17,6 +15,7 @@ from ledger.stores.embedded import EmbeddedServer
 from ledger.stores.factory import prepare
 from ledger.stores.postgres import PostgresStore, Target, deadlines
 from tests.support.databases import server_folder
+from tests.support.frozen import frozen
 from tests.support.killable_server import KillableServer
 from tests.support.patience import within
 
@@ -27,18 +26,10 @@ WRITERS = 8
 
 
 @contextmanager
-def frozen(killable: KillableServer) -> Iterator[None]:
-    """Stop the server and all its processes from doing anything; they go on afterwards."""
-    postmaster = killable._postmaster()
-    processes = [postmaster, *postmaster.children(recursive=True)]
-    for process in processes:
-        process.send_signal(signal.SIGSTOP)
-    try:
+def frozen_primary(killable: KillableServer) -> Iterator[None]:
+    """Let the server do nothing."""
+    with frozen(killable._postmaster()):
         yield
-    finally:
-        for process in (*processes, *postmaster.children(recursive=True)):
-            with suppress(psutil.NoSuchProcess):
-                process.send_signal(signal.SIGCONT)
 
 
 @contextmanager
@@ -48,7 +39,7 @@ def standby_lost(killable: KillableServer) -> Iterator[None]:
         yield
 
 
-FAULTS = {"frozen primary": frozen, "lost standby": standby_lost}
+FAULTS = {"frozen primary": frozen_primary, "lost standby": standby_lost}
 
 
 @asynccontextmanager
@@ -117,7 +108,7 @@ async def test_every_kind_of_call_on_a_frozen_server_ends_in_time(
         await ledger.add_user_message("s", "hello")
         for call in (calls["list"], calls["search"]):
             await call(ledger)
-        with frozen(killable):
+        with frozen_primary(killable):
             ends = dict(
                 zip(calls, await asyncio.gather(*(timed(call(ledger)) for call in calls.values())), strict=True)
             )
@@ -127,7 +118,7 @@ async def test_every_kind_of_call_on_a_frozen_server_ends_in_time(
 
 
 async def test_a_frozen_server_is_not_opened_for_ever(killable: KillableServer, database: str) -> None:
-    with frozen(killable):
+    with frozen_primary(killable):
         started = time.monotonic()
         with pytest.raises(DatabaseUnavailable):
             await PostgresStore.open(Target(killable.target(database).url, embedded=True, timeout_s=4))
@@ -158,7 +149,7 @@ async def test_a_driver_without_deadline_is_caught(
     async with opened(killable, database, namespace) as ledger:
         await ledger.add_user_message("s", "hello")
         await ledger.list_sessions()
-        with frozen(killable):
+        with frozen_primary(killable):
             reading = asyncio.ensure_future(timed(ledger.get_transcript("s")))
             _, waiting = await asyncio.wait([reading], timeout=2 * TIMEOUT_S)
             assert waiting

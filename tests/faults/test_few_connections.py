@@ -12,7 +12,7 @@ import pytest
 from ledger import MemoryLedger
 from ledger.errors import DatabaseUnavailable
 from ledger.stores.postgres import PostgresStore, Target
-from ledger.stores.postgres.connection_limit import ConnectionLimit
+from ledger.stores.postgres.unused_connections import UnusedConnections
 from tests.support.databases import Server
 from tests.support.patience import within
 
@@ -60,15 +60,36 @@ async def test_many_callers_share_the_connections_that_there_are(few: Target, na
             assert len(await ledger.get_transcript(f"s{number}")) == 2
 
 
+@pytest.mark.parametrize("most", [4, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 2, 3, 6, 8))])
+async def test_a_process_leaves_what_it_does_not_use_to_others(
+    server: Server, shared_database: str, namespace: str, most: int
+) -> None:
+    with server.login("ledger_app", attributes=f"CONNECTION LIMIT {most}") as name:
+        await two_take_turns(Target(server.url_of(name, shared_database)), namespace)
+
+
+async def two_take_turns(few: Target, namespace: str) -> None:
+    """Let two stores, as those of two processes, be used one after the other and together, each by many callers."""
+    async with opened(few, namespace) as first:
+        await asyncio.gather(*(every_kind(first, f"s{number}") for number in range(CALLERS)))
+        async with opened(few, namespace) as second:
+            for ledger in (second, first, second):
+                started = time.monotonic()
+                await asyncio.gather(*(every_kind(ledger, f"s{number}") for number in range(CALLERS)))
+                assert time.monotonic() - started < within(20)
+            both = (every_kind(ledger, f"s{number}") for ledger in (first, second) for number in range(CALLERS))
+            await asyncio.gather(*both)
+
+
 async def test_idle_readers_that_keep_their_connections_are_caught(
     server: Server, shared_database: str, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control: no writer gets a connection while readers hold all of them."""
 
-    async def keeps(self: ConnectionLimit) -> bool:
+    async def keeps(self: UnusedConnections, since: float = 0) -> bool:
         return False
 
-    monkeypatch.setattr(ConnectionLimit, "_close_an_unused_one", keeps)
+    monkeypatch.setattr(UnusedConnections, "close_one", keeps)
     with server.login("ledger_app", attributes="CONNECTION LIMIT 3") as name:
         target = Target(server.url_of(name, shared_database), timeout_s=2)
         async with opened(target, namespace) as ledger:

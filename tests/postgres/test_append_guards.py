@@ -103,7 +103,7 @@ async def test_a_store_whose_connections_lost_their_role_fails_clearly(
 ) -> None:
     store = await PostgresStore.open(server.target(shared_database))
     await append(store, stream, an_event())
-    for _, driver, _ in store._events._appenders._idle:
+    for _, driver, *_ in store._events._appenders._idle:
         await driver.execute("SET ROLE ledger_verifier")
     with pytest.raises(NotAllowed, match="doctor"):
         await append(store, stream, an_event())

@@ -47,7 +47,7 @@ async def drivers(store: PostgresStore) -> list[Driver]:
     """Return every connection of the store's pool."""
     async with store._pool.engine.connect() as pooled:
         idle = (await pooled.get_raw_connection()).driver_connection
-    return [idle, *(driver for _, driver, _ in (*store._pool.readers._idle, *store._events._appenders._idle))]
+    return [idle, *(driver for _, driver, *_ in (*store._pool.readers._idle, *store._events._appenders._idle))]
 
 
 async def connection_state(store: PostgresStore) -> dict[str, list[Any]]:

@@ -22,6 +22,11 @@ def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[s
     return subprocess.run([COMMAND, *map(str, arguments)], check=False, text=True, timeout=60, **chosen)
 
 
+def started(*arguments: str, **settings: str) -> subprocess.Popen[bytes]:
+    """Start the command under *settings* of the environment; nobody reads its output."""
+    return subprocess.Popen([COMMAND, *arguments], env=environment(**settings), stdout=subprocess.DEVNULL)
+
+
 def assert_unavailable(done: subprocess.CompletedProcess[str], reason: str) -> None:
     """Assert that a command gave up with one line that says why."""
     assert done.returncode == 1, done

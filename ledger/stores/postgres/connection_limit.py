@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
@@ -11,6 +10,7 @@ from sqlalchemy import exc
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from ledger.stores.postgres.connecting import is_full
+from ledger.stores.postgres.unused_connections import UnusedConnections
 
 _AGAIN_S: Final = 0.05  # a connection that was closed is still counted by the server for a moment
 _MORE_AFTER_S: Final = 5.0  # until one more is tried, after the server refused one
@@ -19,16 +19,20 @@ _MORE_AFTER_S: Final = 5.0  # until one more is tried, after the server refused 
 class ConnectionLimit:
     """Opens connections of an engine; when the server gives no more, callers wait for those that are open."""
 
-    def __init__(self, most: int, *, wait_s: float) -> None:
+    def __init__(self, most: int, *, wait_s: float, unused: UnusedConnections) -> None:
         self._most = self._now = most
         self._wait_s = wait_s
+        self._unused = unused
         self._used = 0
         self._more_at = 0.0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        #: Each closes a connection that it holds and nobody uses, and returns whether there was one.
-        self.holders: list[Callable[[], Awaitable[bool]]] = []
         #: Whether the pool is closed: what is still in use is closed after its use.
         self.ended = False
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a connection can be opened without a wait."""
+        return self._used < self._limit()
 
     @property
     def keeps_none(self) -> bool:
@@ -75,8 +79,8 @@ class ConnectionLimit:
             self._leave()
 
     async def _enter(self) -> None:
-        while self._used >= self._limit():
-            if await self._close_an_unused_one():
+        while not self.has_room:
+            if await self._unused.close_one():
                 continue
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
@@ -107,9 +111,3 @@ class ConnectionLimit:
             self._now += 1
             self._more_at = asyncio.get_running_loop().time() + _MORE_AFTER_S
         return self._now
-
-    async def _close_an_unused_one(self) -> bool:
-        for close in self.holders:
-            if await close():
-                return True
-        return False

@@ -18,6 +18,7 @@ from ledger.stores.postgres.connector import HAS_TRANSACTION_TIMEOUT, Connector,
 from ledger.stores.postgres.deadlines import LONGER
 from ledger.stores.postgres.deadlines import AsyncConnection as LimitedConnection
 from ledger.stores.postgres.faults import translated
+from ledger.stores.postgres.unused_connections import UnusedConnections
 
 T = TypeVar("T")
 
@@ -38,6 +39,9 @@ SELECT
     CASE WHEN {HAS_TRANSACTION_TIMEOUT} THEN set_config('transaction_timeout', '0', true) END
 """)
 
+#: After which share of the time that another process waits for a connection it gets one that is not used.
+_UNUSED: Final = 0.25
+
 #: A query whose only sensible plan is an index scan is planned when it is prepared, not at each of its first five uses.
 _PLAN_ONCE: Final = "SET plan_cache_mode = force_generic_plan"
 
@@ -52,6 +56,7 @@ class DriverConnections(Generic[T]):
         self,
         engine: AsyncEngine,
         limit: ConnectionLimit,
+        unused: UnusedConnections,
         *,
         size: int,
         wrap: Callable[[Driver], T],
@@ -60,11 +65,13 @@ class DriverConnections(Generic[T]):
     ) -> None:
         self._engine = engine
         self._limit = limit
-        limit.holders.append(self._close_idle)
+        self._unused = unused
+        unused.holders.append(self._close_idle)
         self._wait_s = wait_s
         self._settings = settings
         self._wrap = wrap
-        self._idle: list[tuple[AsyncConnection, Driver, T]] = []
+        #: Those that nobody uses, the one that was used last at the end, and until when.
+        self._idle: list[tuple[AsyncConnection, Driver, T, float]] = []
         self._size = size
         self._free = asyncio.Semaphore(size)
 
@@ -86,10 +93,11 @@ class DriverConnections(Generic[T]):
             finally:
                 reusable = not driver.closed and driver.info.transaction_status == TransactionStatus.IDLE
                 if reusable and not self._limit.keeps_none:
-                    self._idle.append((pooled, driver, wrapped))
+                    self._idle.append((pooled, driver, wrapped, asyncio.get_running_loop().time()))
+                    self._unused.notice()
                 else:
                     stale, self._idle = (self._idle, []) if driver.closed else ([], self._idle)
-                    for each in (pooled, *(idle for idle, _, _ in stale)):
+                    for each in (pooled, *(idle for idle, *_ in stale)):
                         await self._limit.close(each, to_server=True)
         finally:
             self._free.release()
@@ -113,12 +121,12 @@ class DriverConnections(Generic[T]):
         while self._idle:
             found = self._idle.pop()
             if not _was_told(found[1].pgconn.socket):
-                return found
+                return found[:3]
             await self._limit.close(found[0], to_server=True)
         return None
 
-    async def _close_idle(self) -> bool:
-        if not self._idle:
+    async def _close_idle(self, since: float) -> bool:
+        if not self._idle or self._idle[0][3] > since:
             return False
         await self._limit.close(self._idle.pop(0)[0], to_server=True)
         return True
@@ -160,7 +168,14 @@ class Pool:
         self.connector = connector
         self._wait_s = connector.target.timeout_s / 2
         most = connector.target.connections
-        self._limit = ConnectionLimit(most, wait_s=self._wait_s)
+        self._unused = UnusedConnections(
+            after_s=self._wait_s * _UNUSED,
+            are_few=lambda: connector.are_few,
+            are_there=lambda: self.use.open > self.use.in_use,
+        )
+        self._unused.holders.append(self._close_pooled)
+        self._limit = ConnectionLimit(most, wait_s=self._wait_s, unused=self._unused)
+        self._used_at = 0.0
         self.engine = create_async_engine(
             "postgresql+psycopg://",
             async_creator=connector.connect,
@@ -178,7 +193,7 @@ class Pool:
     def driver_connections(self, *, size: int, wrap: Callable[[Driver], T], settings: str = "") -> DriverConnections[T]:
         """Return up to *size* of the connections, for the driver."""
         connections = DriverConnections(
-            self.engine, self._limit, size=size, wrap=wrap, wait_s=self._wait_s, settings=settings
+            self.engine, self._limit, self._unused, size=size, wrap=wrap, wait_s=self._wait_s, settings=settings
         )
         self._checked_out.append(connections)
         return connections
@@ -216,6 +231,16 @@ class Pool:
             yield connection
         finally:
             await self._limit.close(connection)
+            self._used_at = asyncio.get_running_loop().time()
+            self._unused.notice()
+
+    async def _close_pooled(self, since: float) -> bool:
+        pool = self.engine.pool
+        assert isinstance(pool, AsyncAdaptedQueuePool)
+        if not pool.checkedin() or self._used_at > since or not self._limit.has_room:
+            return False
+        await self._limit.close(await self._limit.connect(self.engine), to_server=True)
+        return True
 
     @property
     def use(self) -> PoolUse:
@@ -228,6 +253,7 @@ class Pool:
     async def close(self) -> None:
         """Close all connections; those in use are closed after their use."""
         self._limit.ended = True
+        await self._unused.stop()
         for each in self._checked_out:
             await each.close()
         await self.engine.dispose()

@@ -18,6 +18,8 @@ Driver: TypeAlias = AsyncConnection
 
 APPLICATION_ROLE: Final = "ledger_app"
 OLDEST_SERVER: Final = 150_000
+#: For how many processes with all their connections a server must have room, so that none must think of the others.
+_MANY: Final = 10
 #: When a host that vanished is noticed: it closes no connection, and systems wait a quarter of an hour for its answer.
 #: The URL may set other limits.
 _NOTICE_A_LOSS: Final = {
@@ -63,6 +65,13 @@ SELECT
         )
     ),
     EXISTS (SELECT FROM pg_roles WHERE rolname = 'ledger_app'),
+    (
+        SELECT least(
+            current_setting('max_connections')::integer,
+            (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = session_user),
+            (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())
+        )
+    ),
     pg_backend_pid()
 """
 
@@ -102,6 +111,8 @@ class Login(msgspec.Struct, frozen=True):
     unsafe_settings: tuple[str, ...]
     could_rewrite: str | None
     application_role: bool
+    #: How many connections all processes with this login may have together, as far as the server says.
+    connections: int
 
 
 class Connector:
@@ -117,6 +128,11 @@ class Connector:
         """The login, as the newest connection found it."""
         assert self._login is not None, "no connection was opened yet"
         return self._login
+
+    @property
+    def are_few(self) -> bool:
+        """Whether the server may have no connection left for another process, if this one keeps what it may have."""
+        return self._login is not None and self._login.connections < _MANY * self.target.connections
 
     async def connect(self) -> Driver:
         """Return a new connection in autocommit mode; behind a pooler it prepares no statements.
@@ -142,9 +158,9 @@ class Connector:
             cursor = await connection.execute(_WHO, {"embedded": self.target.embedded})
             row = await cursor.fetchone()
             assert row is not None
-            self._login = Login(row[0], row[1], tuple(row[2]), row[3], row[4])
+            self._login = Login(row[0], row[1], tuple(row[2]), row[3], row[4], row[5])
             self._check(self._login)
-            if row[5] != connection.info.backend_pid:
+            if row[6] != connection.info.backend_pid:
                 # there is a pooler in between: the next statement may reach a backend where it was not prepared, or
                 # where its name means another statement (trust D-8, S-8)
                 connection.prepare_threshold = None
