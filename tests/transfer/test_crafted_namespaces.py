@@ -201,19 +201,20 @@ async def read_memory(ledger: MemoryLedger) -> None:
         conditions_of(view.definition)
 
 
-async def try_files(count: int) -> None:
+async def try_files(count: int, store: Store | None = None) -> None:
+    """Try *count* files, each in a namespace of its own: in one *store*, or each in one in memory."""
     found, seed = await files(), secrets.randbits(32)
     print(f"seed {seed}")
     dice = random.Random(seed)
     for lines in found:
-        assert await problem_of(lines) is None
+        assert await problem_of(lines, store, f"b-{dice.getrandbits(64)}") is None
     for _ in range(count):
         name, draft = crafted(dice.choice(found), dice)
         try:
             file = draft.file()
         except (ImportRefused, AttributeError, TypeError):
             continue  # it cannot even be written
-        assert await problem_of(file) is None, (seed, name)
+        assert await problem_of(file, store, f"b-{dice.getrandbits(64)}") is None, (seed, name)
 
 
 async def test_a_crafted_file_of_a_namespace_or_a_fork_that_is_accepted_verifies__I_68() -> None:
@@ -223,6 +224,13 @@ async def test_a_crafted_file_of_a_namespace_or_a_fork_that_is_accepted_verifies
 @pytest.mark.slow
 async def test_2000_crafted_files_of_namespaces_and_forks__I_68() -> None:
     await try_files(2_000)
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+@pytest.mark.timeout(1_800)
+async def test_300_crafted_files_of_namespaces_and_forks_on_postgres__I_68(postgres_store: Store) -> None:
+    await try_files(300, postgres_store)
 
 
 def of_type(draft: Draft, name: str) -> int:
