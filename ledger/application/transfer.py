@@ -11,12 +11,13 @@ from ledger.application.reading import get_history, get_state
 from ledger.application.session_start import new_entry, opening_commands, starts_life
 from ledger.application.writes import Decision
 from ledger.errors import InvalidInput
-from ledger.events import JsonObject
+from ledger.events import Event, JsonObject, OpaqueEvent, SummaryViewCreated
 from ledger.ids import Stream
 from ledger.importers import Conversation, TranscriptFile
 from ledger.results import ImportedState
 from ledger.session.state import SessionState
 from ledger.session.views import stats_of
+from ledger.summary_views.definitions import check_definition
 from ledger.transfer.exporting import export_lines
 from ledger.transfer.importing import FileImport, Imported, Lines
 from ledger.transfer.session_state import export_state
@@ -128,7 +129,7 @@ async def import_file(
         handle.services.clock,
         namespace=handle.namespace,
         actor=handle.actor,
-        check_event=partial(handle.rights.check_event, known=handle.services.config),
+        check_event=partial(_check_event, handle),
     )
     return await importing.export(lines, session_id=session_id, user_id=user_id)
 
@@ -145,6 +146,12 @@ async def export_file(
     stream = None if session_id is None else await handle.existing(session_id, user_id)
     async for line in export_lines(handle.services.store, handle.namespace, stream):
         yield line
+
+
+def _check_event(handle: NamespaceHandle, event: Event | OpaqueEvent) -> None:
+    handle.rights.check_event(event, known=handle.services.config)
+    if isinstance(event, SummaryViewCreated):
+        check_definition(event.definition)
 
 
 def _same(exported: JsonObject, state: Mapping[str, Any]) -> bool:

@@ -128,7 +128,8 @@ class Histories:
         session.running.clear()
         if payload.forked_from is None:
             session.entries.clear()
-        if payload.forked_from is None or event.stream_id in self._header.parents:
+        _, forked_at = self._header.parents.get(event.stream_id, (None, None))
+        if payload.forked_from is None or event.version - 1 == forked_at:  # the reader compares the names of a parent
             return None
         # a copy of a fork has the whole history in its own stream
         is_copy = payload.imported_from is not None and payload.forked_from.version == event.version - 1

@@ -15,16 +15,22 @@ from ledger.events import (
     ContextSet,
     EntriesExtracted,
     EntriesIndexed,
+    EntriesReturned,
     EntryAdded,
     EntryEdited,
     Event,
     ExpirySet,
+    KeptRemoved,
+    KeptSet,
     MemoryAdded,
     MemoryEdited,
     OpaqueEvent,
     Ranges,
     RebuildCompleted,
     RebuildRequested,
+    RecordCreated,
+    RecordEdited,
+    RecordRestored,
     Role,
     SessionOpened,
     StoredEvent,
@@ -32,6 +38,7 @@ from ledger.events import (
 )
 from ledger.limits import NAME_BYTES, PAYLOAD_BYTES
 from ledger.session.drafts import check_content, check_filled, check_metadata, check_time
+from ledger.session.kept_drafts import check_key, check_space
 from ledger.strict_json import INT_MAX, check_text, check_value
 from ledger.upcasts import UpcastFailed
 from projections import config
@@ -87,6 +94,10 @@ def check_payload(event: Event, version: int, size: int) -> None:
         case EntryEdited():
             check_content(event.content)
             _check_role(event.role)
+        case EntriesReturned():
+            for entry in event.entries:
+                check_content(entry.content)
+                _check_role(entry.role)
         case SessionOpened() | ConfigChanged() | RebuildRequested() | RebuildCompleted():
             _check_config(event.config)
         case ExpirySet(ttl_seconds=int(seconds)) if not 1 <= seconds <= LONGEST_TTL_SECONDS:
@@ -94,8 +105,11 @@ def check_payload(event: Event, version: int, size: int) -> None:
             raise InvalidInput("bad_payload", message)
         case CompactionCompleted() | ContextSet():
             check_content(event.text, field="text")
-        case MemoryAdded() | MemoryEdited():
+        case MemoryAdded() | MemoryEdited() | RecordCreated() | RecordEdited() | RecordRestored():
             check_content(event.fields.text, field="text")
+        case KeptSet() | KeptRemoved():
+            check_space(event.space)
+            check_key(event.key)
         case _:
             pass
 

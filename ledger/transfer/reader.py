@@ -16,11 +16,12 @@ from ledger.errors import ImportRefused, InvalidInput
 from ledger.events import CompactionRequested, EntryAdded, Event, OpaqueEvent, SessionOpened, StoredEvent
 from ledger.fork_ranges import owner_of
 from ledger.ids import Stream, namespace_id
-from ledger.names import check_name, named_stream, stored_stream
+from ledger.names import check_name
 from ledger.strict_json import TRANSCRIPT, parse
 from ledger.transfer.histories import Histories
 from ledger.transfer.lines import FORMAT, FORMAT_VERSION, EventLine, Head, Header, Trailer
 from ledger.transfer.payloads import read_payload
+from ledger.transfer.trailers import check_names, check_trailer
 
 L = TypeVar("L", bound=msgspec.Struct)
 
@@ -120,8 +121,8 @@ class ExportReader:
             value = {} if found is not None else _parse(line, number)
             if "heads" in value:
                 trailer = _convert(value, Trailer, number)
-                _check_trailer(trailer, header, heads, count, digest.hexdigest(), number)
-                _check_names(trailer, header, kinds, number)
+                check_trailer(trailer, header, heads, count, digest.hexdigest(), number)
+                check_names(trailer, header, kinds, number)
                 if any(rest.strip() for _, rest in numbered):
                     raise ImportRefused("trailing_lines", "there are lines after the trailer", line=number + 1)
                 self.trailer, self.running = trailer, histories.running()
@@ -129,7 +130,10 @@ class ExportReader:
             digest.update(line)
             event, payload = _event(found or _convert(value, EventLine, number), namespace_uuid, number)
             is_first = event.stream_id not in heads
-            version, previous = _before_first(event, header, points, number) if is_first else heads[event.stream_id]
+            if is_first:
+                _check_parent(event.stream_id, header, heads, number)
+                heads[event.stream_id] = _before_first(event, header, points, number)
+            version, previous = heads[event.stream_id]
             if event.version != version + 1:
                 raise ImportRefused(
                     "version_gap", f"version {event.version} follows {version} of its stream", line=number
@@ -179,6 +183,13 @@ def _parent(stream_id: UUID, header: Header) -> tuple[UUID, int]:
     return owner_of(parent_id, version, header.parents), version
 
 
+def _check_parent(stream_id: UUID, header: Header, heads: Mapping[UUID, object], line: int) -> None:
+    """Refuse a fork before its parent, of which the file of a single fork may have no event."""
+    parent_id, _ = header.parents.get(stream_id, (None, 0))
+    if header.session is None and parent_id is not None and parent_id not in heads:
+        raise ImportRefused("version_gap", "the session that it was forked from is not before it", line=line)
+
+
 def _before_first(
     event: StoredEvent, header: Header, points: dict[tuple[UUID, int], bytes | None], line: int
 ) -> tuple[int, bytes]:
@@ -197,33 +208,6 @@ def _before_first(
     if named != (parent_id, version):
         raise ImportRefused("fork_mismatch", "the session was not forked where the header says", line=line)
     return version, previous
-
-
-def _check_trailer(
-    trailer: Trailer, header: Header, heads: dict[UUID, tuple[int, bytes]], count: int, digest: str, line: int
-) -> None:
-    if trailer.events != count or trailer.sha256 != digest:
-        raise ImportRefused("trailer_mismatch", "the lines do not match the count and digest of the trailer", line=line)
-    if header.session is not None and header.session not in heads:
-        raise ImportRefused("trailer_mismatch", "the file has no events of the header's session", line=line)
-    named = {head.stream_id: (head.version, head.hash) for head in trailer.heads}
-    if named != {stream_id: (version, last.hex()) for stream_id, (version, last) in heads.items()}:
-        raise ImportRefused("trailer_mismatch", "the streams do not end where the trailer says", line=line)
-
-
-def _check_names(trailer: Trailer, header: Header, kinds: dict[UUID, set[bool]], line: int) -> None:
-    """Refuse invalid names; streams with reserved names hold no events of sessions."""
-    for head in trailer.heads:
-        is_reserved = kinds.get(head.stream_id) == {True}
-        if not is_reserved and True in kinds.get(head.stream_id, set()):
-            raise ImportRefused("mixed_stream", "a stream must not mix events of sessions with others", line=line)
-        named = stored_stream if is_reserved else named_stream
-        try:
-            stream = named(header.namespace, head.session_id, head.user_id)
-        except InvalidInput as fault:
-            raise ImportRefused(fault.code, str(fault), line=line) from None
-        if stream.stream_id != head.stream_id:
-            raise ImportRefused("name_mismatch", "the id of a stream does not match its names", line=line)
 
 
 def _event(line: EventLine, namespace_id: UUID, number: int) -> tuple[StoredEvent, Event | OpaqueEvent]:

@@ -88,6 +88,22 @@ async def test_the_end_tells_what_an_interrupted_look_took_in_and_what_failed_be
     assert (folders.totals()[0]["entries"], folders.failed) == (4, {str(bad): fault})
 
 
+async def test_a_file_that_is_tried_again_in_vain_keeps_its_place_among_the_faults(projects: Path) -> None:
+    """A look may come while a file is written, so the next one tries it again."""
+    shed = projects / "-home-mara-shed"
+    first = shed / f"{SECOND}.jsonl"
+
+    async def refuse(path: str, name: str) -> Imported:
+        raise InvalidInput("odd", "is odd")
+
+    folders = FolderImport([str(shed)], refuse)
+    await folders.once(lambda done, total: None)
+    before = [*folders.failed]
+    first.touch()
+    await folders.once(lambda done, total: None)
+    assert before == [*folders.failed] == [str(first), str(shed / "chat.json")]
+
+
 async def test_a_locked_file_is_tried_again_once_it_may_be_read(projects: Path) -> None:
     shed, tried = projects / "-home-mara-shed", list[str]()
 

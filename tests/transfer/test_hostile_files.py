@@ -20,6 +20,7 @@ from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from ledger.transfer import reader as transfer_reader
+from ledger.transfer import trailers
 from ledger.transfer.lines import Head, Header, Trailer
 from ledger.transfer.reader import check
 from tests.support.ledgers import ledger_over
@@ -187,7 +188,7 @@ async def test_a_session_with_a_forbidden_name_is_refused(ledger: MemoryLedger, 
     head = Head(Stream.of(json.loads(lines[0])["namespace"], name).stream_id, "", name, 1, "0" * 64)
     trailer, header, *_ = a_trailer_that_fits(lines, head)
     with pytest.raises(ImportRefused) as refused:
-        transfer_reader._check_names(trailer, header, {head.stream_id: {False}}, len(lines))
+        trailers.check_names(trailer, header, {head.stream_id: {False}}, len(lines))
     assert refused.value.code == "bad_name"
     with pytest.raises(InvalidInput):
         await ledger.import_file(lambda: lines, session_id=name)
@@ -210,10 +211,10 @@ async def test_records_come_in_a_stream_of_their_own_and_nothing_else_in_it(ledg
         head = Head(Stream.of(namespace, name).stream_id, "", name, 1, "0" * 64)
         trailer, header, *_ = a_trailer_that_fits(lines, head)
         if code is None:
-            transfer_reader._check_names(trailer, header, {head.stream_id: holds}, 1)
+            trailers.check_names(trailer, header, {head.stream_id: holds}, 1)
             continue
         with pytest.raises(ImportRefused) as refused:
-            transfer_reader._check_names(trailer, header, {head.stream_id: holds}, 1)
+            trailers.check_names(trailer, header, {head.stream_id: holds}, 1)
         assert refused.value.code == code
 
 
