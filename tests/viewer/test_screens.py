@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.server.conftest import Running
 from tests.support.viewer_scene import file_of, ledger_of, on_loop
@@ -28,6 +28,23 @@ def test_the_sessions_are_listed_and_filtered(watched: Watched) -> None:
     expect(page.locator(".empty")).to_contain_text("Clear a filter")
     page.reload()
     expect(page.get_by_label("Part of the id")).to_have_value("again")
+
+
+def test_a_list_of_a_server_that_takes_no_writes_says_how_old_it_is(watched: Watched) -> None:
+    """viewer U-8, U-26: as the header of the answer says; tests/faults/test_read_only.py shows that header."""
+    age = "the index session_rows is as of position 3 of 9"
+
+    def older(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, headers={**answer.headers, "ledger-index-age": age})
+
+    watched.page.route("**/v1/sessions?*", older)
+    page = watched.open("", ".list tbody tr")
+    expect(page.get_by_role("status")).to_contain_text(age)
+    watched.page.unroute("**/v1/sessions?*")
+    page.reload()
+    page.wait_for_selector(".list tbody tr")
+    expect(page.get_by_text(age)).to_have_count(0)
 
 
 def test_an_unknown_session_and_an_unknown_version_are_said(watched: Watched) -> None:
