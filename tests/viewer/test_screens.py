@@ -30,6 +30,18 @@ def test_the_sessions_are_listed_and_filtered(watched: Watched) -> None:
     expect(page.get_by_label("Part of the id")).to_have_value("again")
 
 
+def test_tokens_kept_are_one_number_in_the_list_and_on_the_session(watched: Watched, viewed: Running) -> None:
+    """viewer U-8, U-18: those of entries and live summaries, as the library counts them."""
+    stats = on_loop(viewed, ledger_of(viewed).get_stats("trip"))
+    assert stats.total_tokens > stats.active_tokens
+    page = watched.open("", ".list tbody tr")
+    row = page.locator(".list tbody tr").filter(has=page.get_by_role("rowheader", name="trip", exact=True))
+    assert row.locator("td").all_inner_texts()[4] == f"{stats.total_tokens:,}"
+    page = watched.open(TRIP, ROWS)
+    kept = f"{stats.total_tokens:,} tokens kept"
+    expect(page.get_by_role("slider", name="Version")).to_have_attribute("aria-valuetext", re.compile(re.escape(kept)))
+
+
 def test_a_list_of_a_server_that_takes_no_writes_says_how_old_it_is(watched: Watched) -> None:
     """viewer U-8, U-26: as the header of the answer says; tests/faults/test_read_only.py shows that header."""
     age = "the index session_rows is as of position 3 of 9"

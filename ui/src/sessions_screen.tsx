@@ -155,7 +155,7 @@ function Row({ row }: { row: Session }) {
       </td>
       <td class="number">{count(row.version)}</td>
       <td class="number">{count(row.entries)}</td>
-      <td class="number">{count(row.active_tokens)}</td>
+      <td class="number">{count(row.total_tokens)}</td>
       <td>{when(row.updated_at)}</td>
       <td>
         {parent && row.forked_from && (

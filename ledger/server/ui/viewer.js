@@ -4873,7 +4873,7 @@
       /* @__PURE__ */ a4("td", { children: /* @__PURE__ */ a4("span", { class: `status ${row.status}`, children: row.status }) }),
       /* @__PURE__ */ a4("td", { class: "number", children: count(row.version) }),
       /* @__PURE__ */ a4("td", { class: "number", children: count(row.entries) }),
-      /* @__PURE__ */ a4("td", { class: "number", children: count(row.active_tokens) }),
+      /* @__PURE__ */ a4("td", { class: "number", children: count(row.total_tokens) }),
       /* @__PURE__ */ a4("td", { children: when(row.updated_at) }),
       /* @__PURE__ */ a4("td", { children: parent && row.forked_from && /* @__PURE__ */ a4("a", { href: address(parent), onClick: (event) => link(event, parent), children: [
         /* @__PURE__ */ a4("bdi", { children: row.forked_from.session_id }),
