@@ -6,7 +6,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ledger.stored_projections.staleness import collected
 
-_HEADER: Final = b"ledger-index-age"
+INDEX_AGE: Final = "Ledger-Index-Age"
 
 
 class IndexAge:
@@ -21,7 +21,7 @@ class IndexAge:
 
             async def tell(message: Message) -> None:
                 if told and message["type"] == "http.response.start":
-                    header = (_HEADER, "; ".join(told).encode("ascii"))
+                    header = (INDEX_AGE.lower().encode("ascii"), "; ".join(told).encode("ascii"))
                     message = {**message, "headers": [*message["headers"], header]}
                 await send(message)
 

@@ -1,4 +1,4 @@
-"""Complete the OpenAPI document: the token and scope that a route needs, and the parameters of its path."""
+"""Complete the OpenAPI document: the token and scope of a route, the parameters of its path, the age of its answer."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,9 +10,12 @@ from starlette.routing import BaseRoute
 
 from ledger.events import JsonObject
 from ledger.server import callers
+from ledger.server.index_age import INDEX_AGE
 
 _SCHEME: Final = "token"
 _DESCRIPTION: Final = "A token of `memory-ledger token add`, or a JWT of the issuer; by the setting `AUTH_MODE`."
+
+_AGE: Final = "Only where this server takes no writes: how old the index is that the answer comes from."
 
 
 def complete(document: JsonObject, routes: Sequence[BaseRoute], *, authenticated: bool) -> None:
@@ -24,8 +27,11 @@ def complete(document: JsonObject, routes: Sequence[BaseRoute], *, authenticated
         for method in sorted(route.methods or ()) if isinstance(route, APIRoute) else ():
             operation = document["paths"].get(path, {}).get(method.lower())
             if operation is not None:
-                operation["security"] = _security(required_scope(context.dependant), authenticated=authenticated)
+                scope = required_scope(context.dependant)
+                operation["security"] = _security(scope, authenticated=authenticated)
                 _describe_path(operation, path)
+                if scope == "read":
+                    _describe_age(operation)
 
 
 def required_scope(dependant: Dependant) -> str | None:
@@ -50,6 +56,13 @@ def _describe_path(operation: JsonObject, path: str) -> None:
         if name not in known:
             described = {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
             operation.setdefault("parameters", []).append(described)
+
+
+def _describe_age(operation: JsonObject) -> None:
+    for status, answer in operation["responses"].items():
+        if str(status).startswith("2"):
+            described = {"description": _AGE, "required": False, "schema": {"type": "string"}}
+            answer.setdefault("headers", {})[INDEX_AGE] = described
 
 
 def _calls(dependant: Dependant) -> Iterator[Any]:

@@ -37,7 +37,7 @@ _TOKEN_BITS: Final = 63
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 
 
-class _Known(msgspec.Struct, frozen=True, gc=False):
+class _KnownEntry(msgspec.Struct, frozen=True, gc=False):
     """An entry: its id and tokens in a number, its role, and digests of what edits change and of what stays."""
 
     packed: int
@@ -49,7 +49,7 @@ class _Known(msgspec.Struct, frozen=True, gc=False):
 class _Followed(msgspec.Struct, gc=False):
     """Entries by version; compactions that run, by id."""
 
-    entries: dict[int, _Known] = msgspec.field(default_factory=dict)
+    entries: dict[int, _KnownEntry] = msgspec.field(default_factory=dict)
     running: dict[str, CompactionRequested] = msgspec.field(default_factory=dict)
 
 
@@ -61,7 +61,7 @@ class Histories:
         self._lives = Lives()
         self._sessions: dict[UUID, _Followed] = {}
         #: What forks continue from, copied when it has come.
-        self._points: dict[tuple[UUID, int], dict[int, _Known]] = {}
+        self._points: dict[tuple[UUID, int], dict[int, _KnownEntry]] = {}
         self._event_ids: set[int] = set()
 
     def fork(self, stream_id: UUID, point: tuple[UUID, int]) -> None:
@@ -163,10 +163,12 @@ def _missing(session: _Followed, covered: Ranges) -> str | None:
     return None
 
 
-def _known(entry: EntryAdded | ReturnedEntry, claimed_at: datetime | None, edited_version: int | None = None) -> _Known:
+def _known(
+    entry: EntryAdded | ReturnedEntry, claimed_at: datetime | None, edited_version: int | None = None
+) -> _KnownEntry:
     fixed = (entry.write_id, entry.kind, entry.data, entry.tool_name, entry.tool_call_id, entry.tool_status)
     beside = (entry.arguments, claimed_at, entry.metadata, entry.listed)
-    return _Known(
+    return _KnownEntry(
         packed=_packed(entry.entry_id, entry.tokens),
         role=sys.intern(entry.role),
         text=_digest((entry.content, entry.tokenizer, entry.fallback, edited_version)),
@@ -174,9 +176,9 @@ def _known(entry: EntryAdded | ReturnedEntry, claimed_at: datetime | None, edite
     )
 
 
-def _edited(known: _Known, payload: EntryEdited, version: int) -> _Known:
+def _edited(known: _KnownEntry, payload: EntryEdited, version: int) -> _KnownEntry:
     """Return what is known of an entry after an edit, as `projections.entries.edited` folds it."""
-    return _Known(
+    return _KnownEntry(
         packed=_packed(payload.entry_id, payload.tokens),
         role=sys.intern(payload.role or known.role),
         text=_digest((payload.content, payload.tokenizer, payload.fallback, version)),

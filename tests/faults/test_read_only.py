@@ -96,16 +96,39 @@ async def test_an_index_that_is_of_now_says_nothing(server: Server, fresh_databa
         assert len(await ledger.search("week")) == 2
 
 
+async def test_a_tool_of_mcp_says_how_old_its_answer_is(server: Server, fresh_database: str, url: str) -> None:
+    pytest.importorskip("mcp.server.mcpserver")
+    from mcp.client import Client  # noqa: PLC0415 - an extra
+
+    from ledger.adapters.mcp import server as mcp_server  # noqa: PLC0415 - an extra
+
+    await fill(url)
+    set_read_only(server, fresh_database, "on")
+    async with Client(mcp_server(database_url=url)) as client:
+        for tool, arguments in (("list_sessions", {}), ("search_memory", {"query": "week"})):
+            found = await client.call_tool(tool, arguments)
+            assert not found.is_error, found.content
+            assert found.structured_content is not None
+            assert "is as of position" in str(getattr(found.content[-1], "text", "")), tool
+        (listed,) = (await client.read_resource("ledger://sessions")).contents
+        assert "is as of position" in str(getattr(listed, "text", ""))
+        found = await client.call_tool("get_context", {"session_id": "second"})
+        assert "is as of position" not in str(found.content)
+
+
 async def test_a_service_says_that_it_cannot_write(server: Server, fresh_database: str, url: str) -> None:
     await fill(url)
     entry = {"entries": [{"role": "user", "content": "hello"}]}
     set_read_only(server, fresh_database, "on")
-    with running(Target(url)) as service:
+    with running(Target(url), docs=True) as service:
         paths = ("/v1/sessions", "/v1/working-memory/", "/v1/sessions/second/stats")
         for path in paths:
             found = http_client.get(f"{service.url}{path}")
             assert found.status_code == 200, path
             assert ("is as of position" in found.headers.get("Ledger-Index-Age", "")) == (path != paths[-1]), path
+        documented = http_client.get(f"{service.url}/openapi.json").json()["paths"]
+        for path in paths[:-1]:
+            assert "Ledger-Index-Age" in documented[path]["get"]["responses"]["200"]["headers"], path
         answer = http_client.post(f"{service.url}/v1/sessions/second/entries", json=entry)
         assert (answer.status_code, answer.json()["code"]) == (503, "read_only_database")
         ready = http_client.get(f"{service.url}/readyz")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.server.conftest import Running
 from tests.support.viewer_scene import file_of, ledger_of, on_loop
@@ -30,13 +30,33 @@ def test_the_sessions_are_listed_and_filtered(watched: Watched) -> None:
     expect(page.get_by_label("Part of the id")).to_have_value("again")
 
 
-def test_tokens_kept_in_the_list_count_summaries_too(watched: Watched) -> None:
-    """viewer U-8: one word, one number."""
+def test_tokens_kept_are_one_number_in_the_list_and_on_the_session(watched: Watched, viewed: Running) -> None:
+    """viewer U-8, U-18: those of entries and live summaries, as the library counts them."""
+    stats = on_loop(viewed, ledger_of(viewed).get_stats("trip"))
+    assert stats.total_tokens > stats.active_tokens
     page = watched.open("", ".list tbody tr")
-    (listed,) = httpx.get(f"{watched.base}/v1/sessions", params={"q": "trip-again"}).json()["sessions"]
-    assert listed["total_tokens"] > listed["active_tokens"], "the session has a summary"
-    row = page.locator(".list tbody tr").filter(has=page.get_by_role("link", name="trip-again"))
-    expect(row.locator("td").nth(4)).to_have_text(f"{listed['total_tokens']:,}")
+    row = page.locator(".list tbody tr").filter(has=page.get_by_role("rowheader", name="trip", exact=True))
+    assert row.locator("td").all_inner_texts()[4] == f"{stats.total_tokens:,}"
+    page = watched.open(TRIP, ROWS)
+    kept = f"{stats.total_tokens:,} tokens kept"
+    expect(page.get_by_role("slider", name="Version")).to_have_attribute("aria-valuetext", re.compile(re.escape(kept)))
+
+
+def test_a_list_of_a_server_that_takes_no_writes_says_how_old_it_is(watched: Watched) -> None:
+    """viewer U-8, U-26: as the header of the answer says; tests/faults/test_read_only.py shows that header."""
+    age = "the index session_rows is as of position 3 of 9"
+
+    def older(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, headers={**answer.headers, "ledger-index-age": age})
+
+    watched.page.route("**/v1/sessions?*", older)
+    page = watched.open("", ".list tbody tr")
+    expect(page.get_by_role("status")).to_contain_text(age)
+    watched.page.unroute("**/v1/sessions?*")
+    page.reload()
+    page.wait_for_selector(".list tbody tr")
+    expect(page.get_by_text(age)).to_have_count(0)
 
 
 def test_an_unknown_session_and_an_unknown_version_are_said(watched: Watched) -> None:

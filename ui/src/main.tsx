@@ -10,6 +10,7 @@ import { RecordsScreen } from "./records_screen";
 import { SearchScreen } from "./search_screen";
 import { SessionScreen } from "./session_screen";
 import { SessionsScreen } from "./sessions_screen";
+import { indexAge } from "./source";
 import { greet, me, problem, session, source, version, watch } from "./session_store";
 
 const SCREENS: [Screen, string][] = [
@@ -35,6 +36,11 @@ function App() {
           <button type="button" onClick={() => (problem.value = null)}>
             Close
           </button>
+        </p>
+      )}
+      {indexAge.value && !unknown && screen !== "session" && (
+        <p class="note" role="status">
+          This may lack what is newest: {indexAge.value}.
         </p>
       )}
       {greeting ? (

@@ -1,4 +1,5 @@
 // Where the answers come from: the service, or the blocks of an exported file.
+import { signal } from "@preact/signals";
 import type {
   Derived,
   Difference,
@@ -101,6 +102,9 @@ export interface RecordRow {
   extracted_from: string[] | null;
 }
 
+/** How old the index is that the last list or search came from; null if it is of now. */
+export const indexAge = signal<string | null>(null);
+
 const BUSY_MS = 500;
 const BUSY_TRIES = 20;
 const ROOT = "../"; // the page is at …/ui/NAME, the API at …/v1/
@@ -155,6 +159,7 @@ export class ServiceSource implements Source {
       const detail = problem.detail ?? problem.title ?? `The service answered ${response.status}.`;
       throw new Refused(response.status, problem.code ?? "", detail);
     }
+    if (/^v1\/(sessions|search|long-term-memory\/search)(\?|$)/.test(path)) indexAge.value = response.headers.get("ledger-index-age");
     return response;
   }
 

@@ -21,6 +21,7 @@ from ledger.errors import InvalidInput, LedgerError, NotFound, VersionNotFound
 from ledger.history.log import LoggedEvent
 from ledger.json_models.entries import EntryRecordShape
 from ledger.results import When
+from ledger.stored_projections.staleness import collected
 
 _JSON: Final = "application/json"
 _MOST_EVENTS: Final = 200
@@ -87,11 +88,12 @@ def add_resources(server: MCPServer[Any], source: LedgerSource) -> None:
     async def sessions(context: CallContext, after: str | None = None) -> str:
         try:
             call = await source.reader(context)
-            page = await sessions_page(call, None, None, None, MOST_SESSIONS, after)
+            with collected() as told:
+                page = await sessions_page(call, None, None, None, MOST_SESSIONS, after)
         except LedgerError as fault:
             raise _refusal(fault) from fault
         following = None if page.next_cursor is None else f"ledger://sessions?{urlencode({'after': page.next_cursor})}"
-        return _json({"sessions": [row.model_dump() for row in page.sessions], "next": following})
+        return _json({"sessions": [row.model_dump() for row in page.sessions], "next": following, **_age(told)})
 
     @server.resource(
         "ledger://sessions/{session_id}/{view}{?version,user_id,after}",
@@ -118,7 +120,8 @@ def add_resources(server: MCPServer[Any], source: LedgerSource) -> None:
             if view not in _VIEWS:
                 raise InvalidInput("bad_value", f"must be {', '.join(_VIEWS)}", field="view")
             wanted = SessionView(call, session_id, user_id, place, after, _number(version))
-            at, taken, following = await _VIEWS[view](wanted)
+            with collected() as told:
+                at, taken, following = await _VIEWS[view](wanted)
         except LedgerError as fault:
             raise _refusal(fault) from fault
         named = {"version": version, "user_id": user_id, "after": following}
@@ -130,6 +133,7 @@ def add_resources(server: MCPServer[Any], source: LedgerSource) -> None:
                 "version": at,
                 view: [part.model_dump(exclude_none=True) for part in taken],
                 "next": None if following is None else own,
+                **_age(told),
             }
         )
 
@@ -189,6 +193,11 @@ async def _events(view: SessionView) -> ShownParts:
 
 
 _VIEWS: Final = {"context": _context, "transcript": _transcript, "events": _events}
+
+
+def _age(told: Sequence[str]) -> dict[str, Sequence[str]]:
+    """Return what was *told* of the age of an index, where this server takes no writes."""
+    return {"index_age": told} if told else {}
 
 
 def _number(version: str | None) -> int:

@@ -7,11 +7,12 @@ from typing import Any, Final, ParamSpec, TypeVar
 from mcp.server import Server
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
-from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
+from mcp.types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
 from ledger.errors import EntryNotFound, LedgerError, SessionNotFound
 from ledger.field_messages import refused_value, unknown_field
+from ledger.stored_projections.staleness import collected
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -51,12 +52,23 @@ class LedgerServer(MCPServer[Any]):
             field = unknown[0][:80]
             raise ToolError(f"unknown_field: {field!a}: {unknown_field(field, taken, where=f'of {name}')}")
         try:
-            return await super().call_tool(name, arguments, context)
+            with collected() as told:
+                result = await super().call_tool(name, arguments, context)
+            return _with_age(result, told)
         except UnexpectedToolError as fault:
             message = f"internal_error: {name} failed; the log of the server says where. It may have been carried out."
             raise UnexpectedToolError(message) from fault.__cause__
         except ToolError as fault:
             raise _plain(fault) from fault.__cause__
+
+
+def _with_age(result: CallToolResult | InputRequiredResult, told: list[str]) -> CallToolResult | InputRequiredResult:
+    """Return *result* with what was *told* of the age of an index, as more text."""
+    if not told or not isinstance(result, CallToolResult):
+        return result
+    return result.model_copy(
+        update={"content": [*result.content, *(TextContent(type="text", text=text) for text in told)]}
+    )
 
 
 class ToolSet:

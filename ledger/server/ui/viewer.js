@@ -1433,6 +1433,7 @@
     status;
     code;
   };
+  var indexAge = y3(null);
   var BUSY_MS = 500;
   var BUSY_TRIES = 20;
   var ROOT = "../";
@@ -1476,6 +1477,7 @@
         const detail = problem2.detail ?? problem2.title ?? `The service answered ${response.status}.`;
         throw new Refused(response.status, problem2.code ?? "", detail);
       }
+      if (/^v1\/(sessions|search|long-term-memory\/search)(\?|$)/.test(path)) indexAge.value = response.headers.get("ledger-index-age");
       return response;
     }
     /** As `post`, after what this reader asked before has ended: the service does one at a time. */
@@ -4916,6 +4918,11 @@
         problem.value.message,
         " ",
         /* @__PURE__ */ a4("button", { type: "button", onClick: () => problem.value = null, children: "Close" })
+      ] }),
+      indexAge.value && !unknown && screen !== "session" && /* @__PURE__ */ a4("p", { class: "note", role: "status", children: [
+        "This may lack what is newest: ",
+        indexAge.value,
+        "."
       ] }),
       greeting ? /* @__PURE__ */ a4("main", { id: "main", children: /* @__PURE__ */ a4("p", { class: "muted", children: "Opening…" }) }) : unknown || screen === "login" ? /* @__PURE__ */ a4(Login, {}) : screen === "session" ? /* @__PURE__ */ a4($, { children: [
         /* @__PURE__ */ a4(SessionScreen, {}),
