@@ -35,6 +35,17 @@ async def test_concurrent_patches_of_different_keys_all_survive(store: Store, na
     assert len(await ledger.get_events("s", type="data.changed")) == 20
 
 
+async def test_data_is_of_its_session_and_found_by_no_search(store: Store, namespace: str) -> None:
+    """Seed 004: session-only, not searchable."""
+    ledger = opened(store, namespace)
+    await ledger.add_user_message("s", "Where is the giraffe?")
+    await ledger.set_data("s", {"animal": "zebra"})
+    await ledger.add_user_message("t", "hello")
+    assert len(await ledger.search("giraffe")) == 1
+    assert await ledger.search("zebra") == []
+    assert await ledger.get_data("t") == {}
+
+
 async def test_a_patch_merges_removes_and_changes_nothing_twice(store: Store, namespace: str) -> None:
     """http W-66, RFC 7396."""
     ledger = opened(store, namespace)
