@@ -41,7 +41,7 @@ async def peak(store: InMemoryStore, session: str | None) -> int:
 
 def copying(store: InMemoryStore) -> InMemoryStore:
     """Return *store* with reads whose payloads are the reader's own, as those of a database are."""
-    for name in ("read_stream", "read_namespace"):
+    for name in ("read_page", "read_namespace"):
         setattr(store.events, name, partial(_copied, getattr(store.events, name)))
     return store
 
