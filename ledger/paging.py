@@ -15,8 +15,6 @@ Page: TypeAlias = list[StoredEvent]
 _EVENTS: Final = 1_000
 #: The size of a page of large events; two are held at once.
 PAGE_BYTES: Final = 4 * 1024 * 1024
-#: Events of the first page of a stream, whose sizes are not known.
-_FIRST: Final = 32
 
 
 async def namespace_pages(store: Store, namespace_id: UUID, *, until: int) -> AsyncIterator[Page]:
@@ -31,19 +29,10 @@ async def namespace_pages(store: Store, namespace_id: UUID, *, until: int) -> As
 
 
 async def stream_pages(store: Store, stream: Stream, *, until: int) -> AsyncIterator[Page]:
-    """Yield the events of a stream in version order, up to version *until*.
-
-    A page has about `PAGE_BYTES` at most, if its events are as large as those before it.
-    """
-    limit = _FIRST
+    """Yield the events of a stream in version order, up to version *until*, in pages of about `PAGE_BYTES`."""
 
     async def read(after: int) -> Page:
-        nonlocal limit
-        page = await store.events.read_stream(stream, after=after, until=until, limit=limit)
-        size = sum(len(event.payload or b"") for event in page)
-        fitting = len(page) * PAGE_BYTES // max(1, size)
-        limit = max(1, min(_EVENTS, fitting, 4 * limit))
-        return page
+        return await store.events.read_page(stream, after=after, until=until, limit=_EVENTS, most_bytes=PAGE_BYTES)
 
     async for page in _ahead(read, attrgetter("version"), until):
         yield page

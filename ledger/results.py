@@ -69,12 +69,14 @@ class Version(int):
 class Configured(msgspec.Struct, frozen=True, kw_only=True):
     """The memory config of a session after a change, and the version of the change.
 
-    With a *rebuild_id* the config is the one that the session will have when the rebuild is completed.
+    With a *rebuild_id* the config is the one that the session will have when the rebuild is completed. *opened* tells
+    that the session did not exist, or had ended or expired, and that a life with this config began.
     """
 
     version: int
     config: MemoryConfig
     replayed: bool = False
+    opened: bool = False
     rebuild_id: str | None = None
 
 

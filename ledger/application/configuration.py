@@ -5,9 +5,9 @@ from typing import Unpack
 
 from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import existing_state
-from ledger.application.session_start import opening_commands, starts_life
+from ledger.application.session_start import live_commands, opening_commands, starts_life
 from ledger.errors import InvalidInput
-from ledger.events import to_datetime
+from ledger.events import SessionOpened, to_datetime
 from ledger.results import ConfigLike, Configured, Guard, RebuildProgress
 from ledger.search.knowledge import check_usable
 from ledger.session.commands import ChangeConfig, Command
@@ -34,7 +34,8 @@ async def update_config(
     Without a session it is the config of new sessions: this is not stored and lasts until the ledger is closed, and
     the version is 0. Sessions that exist keep theirs.
 
-    A session without events starts with it, unless *existing* is true: then the session must exist and be live.
+    A session without events starts with it, and one that has ended or expired starts a new life with it, which the
+    result says, unless *existing* is true: then the session must exist and be live.
     Entries that were covered or erased stay so, and summaries of strategies that the config no longer has stay until
     newer ones take their places. With *rebuild* all of the history since the last clear is shown as if the config had
     always applied, as `what_if` shows it: summaries are written in the background, with those that are recorded used
@@ -43,7 +44,8 @@ async def update_config(
     before undoes it.
 
     Raises:
-        InvalidInput: ``bad_config``, with the JSON path of the fault; or the existing session has ended.
+        InvalidInput: ``bad_config``, with the JSON path of the fault; or ``session_ended``: the existing
+            session has ended or expired.
         SessionNotFound: the session has no events, and *existing* is true.
         VersionConflict: the session is not at *expected_version*.
     """
@@ -65,16 +67,11 @@ async def update_config(
         stream = handle.stream(session_id, guard.get("user_id"))
 
     async def commands_for(state: SessionState) -> Sequence[Command]:
-        if existing and not state.opened:
-            raise InvalidInput(
-                "session_ended",
-                "names a session that has ended; add an entry to start it again",
-                field="session_id",
-            )
+        resuming = live_commands(handle, state) if existing else []
         before = state.config if state.opened else handle.services.config
         after = whole or check_usable(memory_config.update(before, changes))
         handle.rights.check_config(after, known=before)
-        opening = [] if existing else opening_commands(handle, stream, state, after)
+        opening = resuming if existing else opening_commands(handle, stream, state, after)
         if opening and starts_life(handle, state):
             return opening
         clock = handle.services.clock
@@ -96,6 +93,7 @@ async def update_config(
         version=written.version,
         config=memory_config.load(asked.config) if asked else whole or state.config,
         replayed=written.replayed,
+        opened=any(isinstance(event.payload, SessionOpened) for event in written.events),
         rebuild_id=asked.rebuild_id if asked else None,
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from ledger.application.handle import NamespaceHandle
-from ledger.application.session_start import resuming_commands, starts_life
+from ledger.application.session_start import live_commands, resuming_commands, starts_life
 from ledger.events import LONGEST_TTL_SECONDS, SessionCleared
 from ledger.results import Guard, Version
 from ledger.session.commands import ClearSession, Command, SetExpiry
@@ -41,7 +41,7 @@ async def set_expiry(
     Nothing is deleted when it expires, and its history can still be read.
 
     Raises:
-        InvalidInput: *ttl_seconds* is not between 1 and 1,000,000,000.
+        InvalidInput: *ttl_seconds* is not between 1 and 1,000,000,000; or the session has ended or expired.
         SessionNotFound: the session has no events.
         VersionConflict: the session is not at *expected_version*.
     """
@@ -51,7 +51,7 @@ async def set_expiry(
     stream = await handle.existing(session_id, guard.get("user_id"))
 
     async def commands_for(state: SessionState) -> Sequence[Command]:
-        return [SetExpiry(handle.services.clock.ulid(), ttl_seconds)]
+        return [*live_commands(handle, state), SetExpiry(handle.services.clock.ulid(), ttl_seconds)]
 
     written = await handle.change(stream, commands_for, "set_expiry", {"ttl_seconds": ttl_seconds}, guard)
     return Version(written.version, replayed=written.replayed)

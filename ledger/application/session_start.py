@@ -1,6 +1,7 @@
 """The commands before a write to a session: open it if it is not live, or resume it after it expired."""
 
 from ledger.application.handle import NamespaceHandle
+from ledger.errors import InvalidInput
 from ledger.events import EntryAdded, SessionOpened
 from ledger.ids import Stream
 from ledger.session.commands import Command, OpenSession, RestoreSession
@@ -54,6 +55,21 @@ def resuming_commands(handle: NamespaceHandle, state: SessionState) -> list[Comm
     clock = handle.services.clock
     expired = state.working.ttl_seconds is not None and state.has_expired(clock.now())
     return [RestoreSession(clock.ulid())] if expired and not starts_life(handle, state) else []
+
+
+def live_commands(handle: NamespaceHandle, state: SessionState) -> list[Command]:
+    """Return the command that resumes an expired session before a change that starts no life; none if it is live.
+
+    Raises:
+        InvalidInput: ``session_ended``: it has ended or expired, and is not resumed.
+    """
+    if starts_life(handle, state):
+        raise InvalidInput(
+            "session_ended",
+            "names a session that has ended or expired; add an entry to start it again, or restore a version of it",
+            field="session_id",
+        )
+    return resuming_commands(handle, state)
 
 
 def new_entry(handle: NamespaceHandle, draft: EntryDraft, write_id: str, tokenizer: str) -> EntryAdded:

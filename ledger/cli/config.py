@@ -47,6 +47,11 @@ def show(
                 changed = await ledger.update_config(session, changes, rebuild=rebuild, user_id=user)
                 if changed.version == 1:
                     opts.output.note(f"session {session!r} had no events; it is created with this config")
+                elif changed.opened:
+                    old = "what it had before is in its history"
+                    opts.output.note(
+                        f"session {session!r} had ended or expired; it begins anew with this config; {old}"
+                    )
                 return (await rebuilt(ledger, opts.output, session, changed, user_id=user)).config
             return (await ledger.get_state(session, **when(at, user))).config
 

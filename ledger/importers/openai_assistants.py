@@ -13,7 +13,7 @@ from ledger.events import JsonObject
 from ledger.importers.base import ConversationReader, Importer, conversation, moment, shaped
 from ledger.importers.parts.documents import Document
 from ledger.importers.parts.message_parts import part_message_entries
-from ledger.importers.parts.run_steps import Place, creates, in_order, run_entries, step_entries
+from ledger.importers.parts.run_steps import SpooledPlace, creates, in_order, run_entries, step_entries
 from ledger.importers.parts.spool import Spool
 from ledger.importers.parts.steps import LEFT_OUT, Noticed
 
@@ -32,7 +32,7 @@ class _Thread(msgspec.Struct):
     """The places of its objects in the spool, in the order of the file, by kind."""
 
     line: int
-    places: dict[str, list[Place]]
+    places: dict[str, list[SpooledPlace]]
     about: list[JsonObject] = []
 
 
@@ -78,12 +78,12 @@ def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
             yield conversation(FORMAT, own, _entries(map(spool.get, ordered), known), about=whole)
 
 
-def _place(value: JsonObject, place: int, within: int) -> Place:
+def _place(value: JsonObject, place: int, within: int) -> SpooledPlace:
     said_at = moment(value.get("created_at"))
     created = creates(value) if value["object"] == _STEP else ""
     time = said_at.timestamp() if said_at else 0.0
     own, run = str(value.get("id") or ""), str(value.get("run_id") or "")
-    return Place(time=time, place=place, within=within, id=own, run=run, message=created)
+    return SpooledPlace(time=time, place=place, within=within, id=own, run=run, message=created)
 
 
 def _entries(

@@ -171,6 +171,10 @@ class EventStore(Appender, Protocol):
         """Return events, oldest first; an empty list if the stream does not exist."""
         ...
 
+    async def read_page(self, stream: Stream, after: int, until: int, limit: int, most_bytes: int) -> list[StoredEvent]:
+        """As `read_stream`, but the page ends with the event whose payload brings it to *most_bytes*."""
+        ...
+
     async def read_versions(self, stream: Stream, wanted: Ranges) -> list[StoredEvent]:
         """Return the events at the versions in *wanted*, oldest first."""
         ...

@@ -43,6 +43,9 @@ class EventStoreDecorator:
     ) -> list[StoredEvent]:
         return await self._events.read_stream(stream, after=after, until=until, limit=limit)
 
+    async def read_page(self, stream: Stream, after: int, until: int, limit: int, most_bytes: int) -> list[StoredEvent]:
+        return await self._events.read_page(stream, after=after, until=until, limit=limit, most_bytes=most_bytes)
+
     async def read_versions(self, stream: Stream, wanted: Ranges) -> list[StoredEvent]:
         return await self._events.read_versions(stream, wanted)
 

@@ -211,6 +211,51 @@ async def test_no_write_revives_an_expired_session_by_itself(store: Store, names
     assert (await ledger.get_state("s")).version == version
 
 
+@pytest.mark.parametrize("reconstruct", [False, True], ids=["removed", "created again"])
+@pytest.mark.parametrize("write", ["expiry", "no expiry", "config", "rebuild"])
+async def test_no_setting_revives_an_expired_session__W_60(
+    store: Store, namespace: str, reconstruct: bool, write: str
+) -> None:
+    """It is resumed by an event that says so, or the change is refused, and an entry starts it again."""
+    clock = SetClock()
+    ledger = opened(store, namespace, clock, reconstruct=reconstruct)
+    await ledger.add_user_message("s", "hello")
+    await ledger.set_expiry("s", 60)
+    clock.moment = (await ledger.get_state("s")).working.expires_at + timedelta(days=1)
+    changes = {
+        "expiry": lambda: ledger.set_expiry("s", 3600),
+        "no expiry": lambda: ledger.set_expiry("s", None),
+        "config": lambda: ledger.update_config("s", {"profile": "rolling"}, existing=True),
+        "rebuild": lambda: ledger.update_config("s", {"profile": "rolling"}, existing=True, rebuild=True),
+    }
+    version = (await ledger.get_state("s")).version
+    if reconstruct:
+        await changes[write]()
+        assert len(await ledger.get_events("s", type="session.restored", after_version=version)) == 1
+        return
+    with pytest.raises(InvalidInput, match="has ended or expired; add an entry") as refusal:
+        await changes[write]()
+    assert refusal.value.code == "session_ended"
+    assert (await ledger.get_state("s")).version == version
+    await ledger.add_user_message("s", "a new life")
+    assert [entry.content for entry in await ledger.get_active_entries("s")] == ["a new life"]
+    await ledger.clear_session("s", end=True)
+    with pytest.raises(InvalidInput, match="has ended or expired"):
+        await changes[write]()
+
+
+async def test_a_config_says_that_it_started_a_new_life__W_60(store: Store, namespace: str) -> None:
+    clock = SetClock()
+    ledger = opened(store, namespace, clock)
+    assert (await ledger.update_config("s", {"profile": "rolling"})).opened
+    await ledger.add_user_message("s", "hello")
+    assert not (await ledger.update_config("s", {"profile": "rolling_interactions"})).opened
+    await ledger.set_expiry("s", 60)
+    clock.moment = (await ledger.get_state("s")).working.expires_at + timedelta(days=1)
+    assert (await ledger.update_config("s", {"profile": "rolling"})).opened
+    assert await ledger.get_active_entries("s") == []
+
+
 async def test_patches_keep_to_the_limits_of_json_together(store: Store, namespace: str) -> None:
     """Trust N-2."""
     ledger = opened(store, namespace)

@@ -14,7 +14,7 @@ from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from tests.support.databases import Server
-from tests.support.store_requests import a_request, a_write, an_event, append, ids_of, some_events
+from tests.support.store_requests import a_request, a_write, an_event, append, fork, ids_of, some_events
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
 
@@ -150,6 +150,26 @@ async def test_a_page_ends_with_the_event_that_brings_it_to_a_size(store: Store,
     assert await page(sizes[1]) == [2]
     assert await page(sizes[1] + 1) == [2, 3]
     assert await page(sum(sizes)) == [2, 3, 4, 5, 6]
+
+
+async def test_a_page_of_a_stream_ends_so_too_also_across_a_fork(store: Store, stream: Stream, other: Stream) -> None:
+    await append(store, stream, *some_events(4))
+    await fork(store, stream, 3, other, *some_events(3))
+    sizes = [len(event.payload or b"") for event in await store.events.read_stream(other)]
+    assert len(sizes) == 6
+
+    async def page(after: int, most_bytes: int, limit: int = 10, until: int = 6) -> list[int]:
+        found = await store.events.read_page(other, after=after, until=until, limit=limit, most_bytes=most_bytes)
+        return [event.version for event in found]
+
+    assert await page(0, 1) == [1]
+    assert await page(1, sizes[1] + 1) == [2, 3]
+    assert await page(1, sum(sizes[1:4])) == [2, 3, 4]
+    assert await page(1, sum(sizes)) == [2, 3, 4, 5, 6]
+    assert await page(1, sum(sizes), limit=3) == [2, 3, 4]
+    assert await page(1, sum(sizes), until=3) == [2, 3]
+    assert await page(4, 1) == [5]
+    assert await page(6, sum(sizes), until=9) == []
 
 
 async def test_the_overview_has_the_counter_and_every_head(store: Store, stream: Stream, other: Stream) -> None:

@@ -71,7 +71,7 @@ async def answered(ledger: MemoryLedger, **place: object) -> list[str]:
 
 
 @pytest.mark.parametrize("after", [[], ["another", "and more", "and longer"]], ids=["shorter", "longer"])
-async def test_a_subscriber_of_the_library_is_told_and_goes_on__F_19(
+async def test_a_subscriber_of_the_library_is_told_and_goes_on__K_2(
     after: list[str], server: Server, database: str, tmp_path: Path
 ) -> None:
     await say(server, database, "in the dump")
@@ -128,7 +128,7 @@ class Follower:
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("after", [[], ["another", "and more", "and longer"]], ids=["shorter", "longer"])
-async def test_an_open_stream_ends_and_its_reader_is_told_and_goes_on__F_19(
+async def test_an_open_stream_ends_and_its_reader_is_told_and_goes_on__K_2(
     path: str, after: list[str], server: Server, database: str, tmp_path: Path
 ) -> None:
     await say(server, database, "in the dump")
@@ -154,7 +154,7 @@ async def test_an_open_stream_ends_and_its_reader_is_told_and_goes_on__F_19(
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_a_stream_after_a_number_ends_too_once_the_log_went_back__F_19(
+async def test_a_stream_after_a_number_ends_too_once_the_log_went_back__K_2(
     path: str, server: Server, database: str, tmp_path: Path
 ) -> None:
     """It received no event whose id could tell it; the service knows what the log had there."""

@@ -59,6 +59,7 @@ def reads(length: int) -> list[Read]:
         Read("read_newest", {"until": middle, "limit": 3, "without": ["x"]}, {"events": 4, "streams": 1}),
         Read("read_namespace", {"after": middle, "limit": 100, "most_bytes": 2**62}, {"events": 100}),
         Read("read_namespace", {"after": middle, "limit": 100, "most_bytes": 10}, {"events": 100}),
+        Read("read_stream_page", {"after": middle, "until": end, "limit": 100, "most_bytes": 10}, {"events": 100}),
         Read("read_parts", {**parts, "each": 2**62, "limit": 2**62}, {"events": 14}),
         Read("read_parts", {**parts, "each": 5, "limit": 5}, {"events": 10}),
         Read("lineage", {}, {"streams": 1}),

@@ -41,7 +41,7 @@ async def peak(store: InMemoryStore, session: str | None) -> int:
 
 def copying(store: InMemoryStore) -> InMemoryStore:
     """Return *store* with reads whose payloads are the reader's own, as those of a database are."""
-    for name in ("read_stream", "read_namespace"):
+    for name in ("read_page", "read_namespace"):
         setattr(store.events, name, partial(_copied, getattr(store.events, name)))
     return store
 
@@ -58,6 +58,5 @@ async def test_an_export_of_a_long_log_holds_no_more_than_of_a_short_one(session
 
 async def test_pages_of_a_thousand_large_events_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paging, "PAGE_BYTES", 2**40)
-    monkeypatch.setattr(paging, "_FIRST", 1_000)
     short, long = [await peak(await filled(entries), "s") for entries in (SHORT, LONG)]
     assert long - short > MORE

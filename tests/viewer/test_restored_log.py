@@ -29,7 +29,7 @@ def say(store: InMemoryStore, *texts: str) -> InMemoryStore:
     return store
 
 
-def test_a_page_says_that_the_log_went_back_and_shows_it_as_it_is__F_19(context: BrowserContext) -> None:
+def test_a_page_says_that_the_log_went_back_and_shows_it_as_it_is__K_2(context: BrowserContext) -> None:
     """The page is quiet while the service stops for the restore, and no event ever arrives under its newest number."""
     store, port = say(InMemoryStore(), "in the backup"), free_port()
     backup = copy.deepcopy(store)
@@ -47,7 +47,7 @@ def test_a_page_says_that_the_log_went_back_and_shows_it_as_it_is__F_19(context:
         assert not seen.page.get_by_text("lost", exact=True).count()
 
 
-def test_a_page_whose_service_only_started_again_says_nothing__F_19(context: BrowserContext) -> None:
+def test_a_page_whose_service_only_started_again_says_nothing__K_2(context: BrowserContext) -> None:
     """Negative control: the log goes on."""
     store, port = say(InMemoryStore(), "one"), free_port()
     with running(store, port=port) as service:

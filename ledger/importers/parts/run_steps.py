@@ -13,7 +13,7 @@ from ledger.importers.parts.fitting import fitted
 from ledger.importers.parts.steps import hidden
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class SpooledPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Where an object is in a spool, and what its order follows from.
 
     *within* is the number of the list that it is in, 0 for objects on lines of their own; *message* is the id of the
@@ -28,7 +28,9 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
-def in_order(messages: Sequence[Place], runs: Sequence[Place], steps: Sequence[Place]) -> list[int]:
+def in_order(
+    messages: Sequence[SpooledPlace], runs: Sequence[SpooledPlace], steps: Sequence[SpooledPlace]
+) -> list[int]:
     """Return the places of a thread in the order in which things were said, by their times.
 
     Of one second, a step comes before the message of its run that it leads to, as the steps of that run say; else the
@@ -44,7 +46,7 @@ def in_order(messages: Sequence[Place], runs: Sequence[Place], steps: Sequence[P
     waiting = deque(sorted([*runs, *steps], key=lambda place: key_of[place.place]))
     found: list[int] = []
 
-    def is_before(place: Place, message: Place) -> bool:
+    def is_before(place: SpooledPlace, message: SpooledPlace) -> bool:
         if place.time != message.time:
             return place.time < message.time
         by_step = created.get(message.id)
@@ -61,7 +63,7 @@ def in_order(messages: Sequence[Place], runs: Sequence[Place], steps: Sequence[P
     return [*found, *(place.place for place in waiting)]
 
 
-def _sign(places: Sequence[Place], otherwise: int) -> int:
+def _sign(places: Sequence[SpooledPlace], otherwise: int) -> int:
     """Return -1 for *places* that have the newest first, and *otherwise* if their times do not tell."""
     if not places or places[0].time == places[-1].time:
         return otherwise

@@ -170,6 +170,9 @@ class InMemoryEventStore:
         events = self._events(stream)[after:until]
         return events[:limit]
 
+    async def read_page(self, stream: Stream, after: int, until: int, limit: int, most_bytes: int) -> list[StoredEvent]:
+        return _up_to(self._events(stream)[after:until][:limit], most_bytes)
+
     async def read_versions(self, stream: Stream, wanted: Ranges) -> list[StoredEvent]:
         events = self._events(stream)
         return [event for first, last in wanted for event in events[first - 1 : last]]
@@ -283,8 +286,7 @@ class InMemoryEventStore:
     ) -> list[StoredEvent]:
         namespace = self._namespaces.get(namespace_id)
         page = namespace.log[after : after + limit] if namespace else []
-        before = accumulate((len(event.payload or b"") for event in page), initial=0)
-        return [event for event, size in zip(page, before, strict=False) if size < most_bytes]
+        return _up_to(page, most_bytes)
 
     async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:
         namespace = self._namespaces.get(namespace_id)
@@ -318,3 +320,8 @@ class InMemoryEventStore:
     def _events(self, stream: Stream) -> list[StoredEvent]:
         namespace = self._namespaces.get(stream.namespace_id)
         return namespace.history(stream.stream_id) if namespace else []
+
+
+def _up_to(page: Sequence[StoredEvent], most_bytes: int) -> list[StoredEvent]:
+    before = accumulate((len(event.payload or b"") for event in page), initial=0)
+    return [event for event, size in zip(page, before, strict=False) if size < most_bytes]

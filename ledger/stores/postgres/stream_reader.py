@@ -51,6 +51,21 @@ class StreamReader:
                 return events
         return await self._events_of(parts, stream.namespace_id, ((after + 1, last),), at_most)
 
+    async def read_page(self, stream: Stream, after: int, until: int, limit: int, most_bytes: int) -> list[StoredEvent]:
+        whole = (StreamRange(stream.stream_id, 0, UNLIMITED),)
+        parts, found = self._forks.get(stream.stream_id) or whole, list[StoredEvent]()
+        for part in parts:
+            left = most_bytes - sum(len(event.payload or b"") for event in found)
+            if left <= 0 or len(found) >= limit or part.until <= after or part.after >= until:
+                continue
+            bounds = {"stream": part.stream_id, "after": max(after, part.after), "until": min(part.until, until)}
+            sizes = {"limit": limit - len(found), "most_bytes": left}
+            found += await self._events("read_stream_page", stream.namespace_id, bounds | sizes)
+        incomplete = found[0].version > after + 1 if found else after < until
+        if parts is whole and incomplete and await self.parts(stream) is not None:
+            return await self.read_page(stream, after=after, until=until, limit=limit, most_bytes=most_bytes)
+        return found
+
     async def read_versions(self, stream: Stream, wanted: Ranges) -> list[StoredEvent]:
         if not wanted:
             return []

@@ -67,6 +67,25 @@ def test_expiry_follows_from_the_clock__C15(
         assert api.get(path).json()["ttl_seconds"] is None
 
 
+def test_a_config_brings_no_expired_session_back__W_60(
+    forgetful: Running, remembering: Running, clock: MovedClock, namespace: str, session: str
+) -> None:
+    """A new life begins, as by an entry, or the old one is resumed by an event that says so."""
+    for service, name, event, shown in (
+        (forgetful, session, "session.opened", []),
+        (remembering, f"{session}-b", "session.restored", ["a"]),
+    ):
+        clock.ahead = timedelta()
+        with client(service, namespace) as api:
+            version = shown_version(put(api, name, messages=[a_message("a", id="a")], ttl_seconds=100))
+            clock.ahead = timedelta(seconds=101)
+            answer = api.put(f"/v1/sessions/{name}/config", json={"config": {"profile": "rolling"}})
+            assert answer.status_code == 200, answer.text
+            log = api.get(f"/v1/sessions/{name}/events", params={"after_version": version}).json()["events"]
+            assert log[0]["type"] == event
+            assert [each["content"] for each in api.get(f"/v1/sessions/{name}/state").json()["entries"]] == shown
+
+
 def test_a_put_without_changes_renews_the_lifetime__C15(forgetful: Running, namespace: str, session: str) -> None:
     """http W-20: by one event."""
     with client(forgetful, namespace) as api:

@@ -1,0 +1,19 @@
+-- A page of a stream, ended by the event that brings it to most_bytes; see read_stream.sql for the shape, and
+-- read_namespace.sql.
+SELECT
+    e.version, e."position", e.event_id, e.type, e.schema_version, e.codec, e.occurred_at, e.recorded_at, e.actor,
+    e.payload_digest, e.hash, e.payload, e.item_id, e.key_id, e.key_commitment, e.stream_id
+FROM (
+    SELECT p.*, sum(coalesce(octet_length(p.payload), 0)) OVER (ORDER BY p.version ROWS UNBOUNDED PRECEDING) AS bytes
+    FROM (
+        SELECT l.*
+        FROM ledger.events l
+        WHERE (SELECT set_config('ledger.namespace', %(namespace)s::uuid::text, true)) IS NOT NULL
+            AND l.namespace_id = %(namespace)s AND l.stream_id = %(stream)s
+            AND l.version > %(after)s AND l.version <= %(until)s
+        ORDER BY l.version
+        LIMIT %(limit)s
+    ) AS p
+) AS e
+WHERE e.bytes - coalesce(octet_length(e.payload), 0) < %(most_bytes)s
+ORDER BY e.version
