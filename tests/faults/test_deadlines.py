@@ -8,9 +8,11 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from ledger import MemoryLedger
 from ledger.errors import DatabaseUnavailable
+from ledger.ids import namespace_id
 from ledger.stores.embedded import EmbeddedServer
 from ledger.stores.factory import prepare
 from ledger.stores.postgres import PostgresStore, Target, deadlines
@@ -154,6 +156,31 @@ async def test_a_driver_without_deadline_is_caught(
             _, waiting = await asyncio.wait([reading], timeout=2 * TIMEOUT_S)
             assert waiting
         await reading
+
+
+async def slept(store: PostgresStore, namespace: str, seconds: float) -> None:
+    """Let a statement that may take time take so long."""
+    async with store._pool.transaction(namespace_id(namespace), takes_time=True) as connection:
+        await connection.execute(text("SELECT pg_sleep(:seconds)"), {"seconds": seconds})
+
+
+@pytest.mark.parametrize("attributes", ["", "CONNECTION LIMIT 1"])
+async def test_what_takes_time_ends_if_the_server_does_not_work(
+    killable: KillableServer, database: str, namespace: str, attributes: str
+) -> None:
+    """It may take longer than the deadline, also if there is no connection to ask with; it took up to 20 deadlines."""
+    with killable.server.login("ledger_app", attributes=attributes) as login:
+        store = await PostgresStore.open(Target(killable.server.url_of(login, database), timeout_s=TIMEOUT_S))
+        try:
+            await slept(store, namespace, 1.5 * TIMEOUT_S)
+            sleeping = asyncio.create_task(timed(slept(store, namespace, 60)))
+            await asyncio.sleep(TIMEOUT_S)
+            with frozen(killable._postmaster()):
+                end, seconds = await sleeping
+            assert "did not answer" in end
+            assert seconds < 15, "20 times the 1 s of an answer"
+        finally:
+            await store.close()
 
 
 def test_a_command_ends_in_time() -> None:
