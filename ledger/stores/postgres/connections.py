@@ -15,8 +15,8 @@ from sqlalchemy.pool import AsyncAdaptedQueuePool
 
 from ledger.stores.postgres.connection_limit import ConnectionLimit
 from ledger.stores.postgres.connector import HAS_TRANSACTION_TIMEOUT, Connector, Driver
-from ledger.stores.postgres.deadlines import LivenessCheck
 from ledger.stores.postgres.deadlines import AsyncConnection as LimitedConnection
+from ledger.stores.postgres.deadlines import LivenessCheck, connection_wait_s
 from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.unused_connections import UnusedConnections
 
@@ -167,7 +167,7 @@ class Pool:
 
     def __init__(self, connector: Connector) -> None:
         self.connector = connector
-        self._wait_s = connector.target.timeout_s / 2
+        self._wait_s = connection_wait_s(connector.target.url, connector.target.timeout_s)
         most = connector.target.connections
         self._unused = UnusedConnections(
             after_s=self._wait_s * _UNUSED,

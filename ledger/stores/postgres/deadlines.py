@@ -98,9 +98,18 @@ def connect(url: str, *, timeout_s: float = DEFAULT_TIMEOUT_S, takes_time: bool 
 def connect_timeout(url: str, timeout_s: float) -> int:
     """Return how many seconds to wait for each host of *url*, so that all are tried in half of *timeout_s*."""
     given = conninfo_to_dict(url)
-    hosts = str(given.get("hostaddr") or given.get("host") or "").count(",") + 1
-    mine = max(_SHORTEST_CONNECT_S, int(timeout_s / 2 / hosts))
+    mine = max(_SHORTEST_CONNECT_S, int(timeout_s / 2 / _hosts(given)))
     return min(mine, int(given.get("connect_timeout") or mine))
+
+
+def connection_wait_s(url: str, timeout_s: float) -> float:
+    """Return how many seconds to wait for a connection: half of *timeout_s*, or more if several hosts need it."""
+    hosts = _hosts(conninfo_to_dict(url))
+    return timeout_s / 2 if hosts == 1 else max(timeout_s / 2, (hosts + 0.5) * _SHORTEST_CONNECT_S)
+
+
+def _hosts(given: dict[str, Any]) -> int:
+    return str(given.get("hostaddr") or given.get("host") or "").count(",") + 1
 
 
 def _works(url: str, pid: int, timeout_s: float) -> bool:
