@@ -81,7 +81,7 @@ async def test_every_writer_hears_in_time_and_what_was_acknowledged_is_there_onc
         with fault(killable):
             for _ in range(2):  # the second time connections are new
                 ends = await asyncio.gather(*(timed(write(session)) for session in sessions))
-                assert all("did not answer" in end or "busy" in end or "expired" in end for end, _ in ends), ends
+                assert all("not answer" in end or "busy" in end or "expired" in end for end, _ in ends), ends
                 assert max(seconds for _, seconds in ends) < within(TIMEOUT_S + 1), ends
         for session in sessions:  # the same call again settles what happened
             until = time.monotonic() + 20
@@ -122,7 +122,7 @@ async def test_every_kind_of_call_on_a_frozen_server_ends_in_time(
 async def test_a_frozen_server_is_not_opened_for_ever(killable: KillableServer, database: str) -> None:
     with frozen_primary(killable):
         started = time.monotonic()
-        with pytest.raises(DatabaseUnavailable):
+        with pytest.raises(DatabaseUnavailable, match="does not answer"):
             await PostgresStore.open(Target(killable.target(database).url, embedded=True, timeout_s=4))
         assert time.monotonic() - started < within(5)
 

@@ -24,6 +24,10 @@ class AnswerLate(psycopg.OperationalError):
     """The server did not answer in time; it is unknown whether it did what was asked."""
 
 
+class NoConnection(TimeoutError):
+    """The server gave no connection in time, and did not say why."""
+
+
 class LivenessCheck:
     """Asks in the background whether a server works, again for each answer."""
 
