@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.command_process import started
+from tests.support.command_process import assert_unavailable, environment, run, started
 from tests.support.frozen import frozen
 from tests.support.killable_server import KillableServer
 from tests.support.patience import within
@@ -148,3 +148,26 @@ def test_a_service_and_a_worker_end_in_time_and_go_on(tmp_path: Path, killable: 
         assert again.pop("fork") in {201, 409}, "it may have been made when the server went on"
         assert again.pop("compact") == 409, "there is too little"
         assert set(again.values()) <= {200, 201}, again
+
+
+COMMANDS = (
+    ("add", "s", "x"),
+    ("verify", "s"),
+    ("export", "s"),
+    ("worker", "--once"),
+    ("serve", "--port", "0"),
+    ("mcp",),
+)
+
+
+def test_commands_say_that_the_server_does_not_answer(killable: KillableServer, database: str) -> None:
+    """They said that all connections are busy."""
+    with killable.server.login("ledger_app") as login, ThreadPoolExecutor(len(COMMANDS) + 1) as pool:
+        url = killable.server.url_of(login, database)
+        settings = environment(MEMORY_LEDGER_DATABASE_URL=url, MEMORY_LEDGER_DATABASE_TIMEOUT_S=str(TIMEOUT_S))
+        with frozen(killable._postmaster()):
+            doctor = pool.submit(run, "doctor", env=settings)
+            for done in [pool.submit(run, *words, env=settings) for words in COMMANDS]:
+                assert_unavailable(done.result(), "does not answer")
+            assert "connection: the database does not answer" in doctor.result().stdout
+            assert doctor.result().returncode == 4

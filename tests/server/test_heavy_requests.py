@@ -5,7 +5,7 @@ import json
 import statistics
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +24,7 @@ from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
 from tests.support.databases import Server
 from tests.support.http_client import JSON
+from tests.support.patience import within
 from tests.support.service_process import ServiceProcess
 
 
@@ -122,29 +123,45 @@ def test_a_long_search_goes_to_the_helper_and_a_short_one_does_not__S_17() -> No
 
 def long_search(client: httpx.Client, number: int) -> int:
     query = " ".join(f"message {number + at}" for at in range(450))
-    with httpx.Client(base_url=client.base_url, timeout=120) as own:
-        return own.post("/v1/search", json={"query": query}).status_code
+    return client.post("/v1/search", json={"query": query}).status_code
+
+
+def health_while(client: httpx.Client, goes_on: Callable[[], bool]) -> list[float]:
+    """Ask for the health again and again; return how many seconds each answer took, the longest last."""
+    seconds: list[float] = []
+    while goes_on():
+        began = time.perf_counter()
+        assert client.get("/v1/health").status_code == 200
+        seconds.append(time.perf_counter() - began)
+        time.sleep(0.01)
+    return sorted(seconds)
 
 
 @pytest.mark.slow
 def test_health_answers_at_once_while_one_caller_searches_for_many_words__S_17(
     tmp_path: Path, server: Server, fresh_database: str
 ) -> None:
-    """24 searches of 900 words among 10,000 entries; a few of them may be told to come later."""
-    with serving_a_long_session(tmp_path, server, fresh_database, 10_000) as client:
-        assert long_search(client, 0) == 200  # it starts the helper
-        seconds: list[float] = []
-        with ThreadPoolExecutor(24) as pool:
-            asked = [pool.submit(long_search, client, number) for number in range(24)]
-            while not all(each.done() for each in asked):
-                began = time.perf_counter()
-                assert client.get("/v1/health").status_code == 200
-                seconds.append(time.perf_counter() - began)
-                time.sleep(0.01)
+    """24 searches of 900 words among 10,000 entries; a few of them may be told to come later.
+
+    The searches have clients of their own, made before: one takes the test as long as what is measured.
+    """
+    with (
+        serving_a_long_session(tmp_path, server, fresh_database, 10_000) as client,
+        httpx.Client(base_url=client.base_url, timeout=120) as searching,
+        ThreadPoolExecutor(24) as pool,
+    ):
+        assert long_search(searching, 0) == 200  # it starts the helper
+        until = time.perf_counter() + 3
+        quiet = health_while(client, lambda: time.perf_counter() < until)
+        asked = [pool.submit(long_search, searching, number) for number in range(24)]
+        seconds = health_while(client, lambda: not all(each.done() for each in asked))
         assert {each.result() for each in asked} <= {200, 429}
-        typical = statistics.median(seconds)
-        print(f"{len(seconds)} answers, median {typical * 1000:.0f} ms, longest {max(seconds) * 1000:.0f} ms")
-        assert typical < 0.05
+        typical, late, longest = (seconds[int(len(seconds) * share)] * 1000 for share in (0.5, 0.95, 0.999))
+        print(f"{len(seconds)} answers: median {typical:.0f} ms, 95 % {late:.0f} ms, longest {longest:.0f} ms")
+        print(f"without searches: median {statistics.median(quiet) * 1000:.0f} ms, longest {quiet[-1] * 1000:.0f} ms")
+        assert typical < 50
+        assert late < within(50)
+        assert longest < max(within(50), 2 * quiet[-1] * 1000)
 
 
 def test_a_caller_has_one_heavy_request_at_a_time_and_few_that_wait() -> None:

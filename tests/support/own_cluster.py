@@ -31,6 +31,11 @@ class Cluster:
         """The server, to make databases on."""
         return Server(f"postgresql://postgres@/postgres?host={self.data.parent}&port={self.port}", "Debian 15")
 
+    @property
+    def postmaster_id(self) -> int:
+        """The id of its first process."""
+        return int((self.data / "postmaster.pid").read_text().split()[0])
+
     def run(self, program: str, *arguments: str) -> None:
         """Run a program of PostgreSQL as the user of the servers."""
         user = pwd.getpwnam("postgres").pw_uid if os.geteuid() == 0 else None

@@ -10,6 +10,7 @@ from sqlalchemy import exc
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from ledger.stores.postgres.connecting import is_full
+from ledger.stores.postgres.deadlines import NoConnection
 from ledger.stores.postgres.unused_connections import UnusedConnections
 
 _AGAIN_S: Final = 0.05  # a connection that was closed is still counted by the server for a moment
@@ -44,13 +45,16 @@ class ConnectionLimit:
 
         Raises:
             TimeoutError: all that there may be were in use for too long.
+            NoConnection: the server did not answer in time.
             exc.DBAPIError: the server could not be reached, or had none left in all that time.
         """
         refused: exc.DBAPIError | None = None
+        asking = False
         try:
             async with asyncio.timeout(self._wait_s):
                 while True:
                     await self._enter()
+                    asking = True
                     try:
                         return await engine.connect()
                     except BaseException as fault:
@@ -60,11 +64,13 @@ class ConnectionLimit:
                         if refused is not None:
                             self._now = max(1, self._used)
                             self._more_at = asyncio.get_running_loop().time() + _MORE_AFTER_S
-                        refused = fault
+                        refused, asking = fault, False
                     await asyncio.sleep(_AGAIN_S)
         except TimeoutError:
             if refused is not None:
                 raise refused from None
+            if asking:
+                raise NoConnection(f"the database does not answer: no connection within {self._wait_s:g} s") from None
             raise
 
     async def close(self, connection: AsyncConnection, *, to_server: bool = False) -> None:

@@ -15,8 +15,8 @@ from sqlalchemy.pool import AsyncAdaptedQueuePool
 
 from ledger.stores.postgres.connection_limit import ConnectionLimit
 from ledger.stores.postgres.connector import HAS_TRANSACTION_TIMEOUT, Connector, Driver
-from ledger.stores.postgres.deadlines import LONGER
 from ledger.stores.postgres.deadlines import AsyncConnection as LimitedConnection
+from ledger.stores.postgres.deadlines import LivenessCheck, connection_wait_s
 from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.unused_connections import UnusedConnections
 
@@ -35,6 +35,7 @@ SELECT set_config(
 _SET_NAMESPACE: Final = text(LIMIT_IDLE + ", set_config('ledger.namespace', :namespace, true)")
 _TAKE_TIME: Final = text(f"""
 SELECT
+    pg_backend_pid(),
     set_config('statement_timeout', '0', true),
     CASE WHEN {HAS_TRANSACTION_TIMEOUT} THEN set_config('transaction_timeout', '0', true) END
 """)
@@ -166,7 +167,7 @@ class Pool:
 
     def __init__(self, connector: Connector) -> None:
         self.connector = connector
-        self._wait_s = connector.target.timeout_s / 2
+        self._wait_s = connection_wait_s(connector.target.url, connector.target.timeout_s)
         most = connector.target.connections
         self._unused = UnusedConnections(
             after_s=self._wait_s * _UNUSED,
@@ -207,7 +208,8 @@ class Pool:
     ) -> AsyncIterator[AsyncConnection]:
         """Yield a connection in a transaction whose namespaces are set (trust D-7, D-8).
 
-        With *takes_time* its statements have no limit at the server, and a much longer one here.
+        With *takes_time* its statements have no limit at the server, and here they may take as long as a second
+        connection, opened each time that the deadline is over, shows that the server works.
         """
         with translated():
             async with self._connection(isolation) as connection, connection.begin():
@@ -217,12 +219,13 @@ class Pool:
                     return
                 driver = (await connection.get_raw_connection()).driver_connection
                 assert isinstance(driver, LimitedConnection)
-                await connection.execute(_TAKE_TIME)
-                driver.answer_s *= LONGER
+                process_id = int((await connection.execute(_TAKE_TIME)).one()[0])
+                driver.works = works = LivenessCheck(lambda: self.connector.works(driver, process_id))
                 try:
                     yield connection
-                finally:
-                    driver.answer_s /= LONGER
+                finally:  # a commit takes no time, but may wait for a standby that is gone
+                    driver.works = None
+                    works.cancel()
 
     @asynccontextmanager
     async def _connection(self, isolation: str) -> AsyncIterator[AsyncConnection]:

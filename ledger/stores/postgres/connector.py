@@ -74,6 +74,7 @@ SELECT
     ),
     pg_backend_pid()
 """
+_IS_THERE: Final = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = %s)"
 
 
 def _answered(fault: psycopg.OperationalError) -> bool:
@@ -143,11 +144,7 @@ class Connector:
             psycopg.Error: the server cannot be reached.
             DatabaseUnavailable: the embedded server did not start again.
         """
-        given = conninfo_to_dict(self.target.url)
-        # set as an option, the role survives ROLLBACK and RESET ROLE (trust D-9)
-        options: dict[str, Any] = {"options": f"-c role={APPLICATION_ROLE}"} if self.target.embedded else {}
-        options |= {name: limit for name, limit in _NOTICE_A_LOSS.items() if name not in given}
-        options["connect_timeout"] = connect_timeout(self.target.url, self.target.timeout_s)
+        options = self._options()
         try:
             connection = await self._open(options)
         except psycopg.OperationalError as fault:
@@ -173,6 +170,35 @@ class Connector:
             await connection.close()
             raise
         return connection
+
+    async def works(self, connection: Driver, process_id: int) -> bool:
+        """Return whether the server of *connection* still has its process, or says why there is no second connection.
+
+        Of several hosts only that one is asked.
+        """
+        server = {
+            name: str(value) for name in ("host", "hostaddr", "port") if (value := getattr(connection.info, name))
+        }
+        try:
+            asking = await self._open({**self._options(), **server})
+        except psycopg.Error as fault:
+            return is_full(fault) or refusal(fault) is not None
+        except LedgerError:  # there is no password
+            return False
+        try:
+            return await (await asking.execute(_IS_THERE, (process_id,))).fetchone() == (True,)
+        except psycopg.Error:
+            return False
+        finally:
+            await asking.close()
+
+    def _options(self) -> dict[str, Any]:
+        given = conninfo_to_dict(self.target.url)
+        # set as an option, the role survives ROLLBACK and RESET ROLE (trust D-9)
+        options: dict[str, Any] = {"options": f"-c role={APPLICATION_ROLE}"} if self.target.embedded else {}
+        options |= {name: limit for name, limit in _NOTICE_A_LOSS.items() if name not in given}
+        options["connect_timeout"] = connect_timeout(self.target.url, self.target.timeout_s)
+        return options
 
     async def _open(self, options: dict[str, Any]) -> Driver:
         given: dict[str, Any] = {**options, **await self._login_now()}

@@ -6,7 +6,7 @@ nothing, and one that waits for its standby would count the commit as done on th
 
 import asyncio
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Final
 
 import psycopg
@@ -15,8 +15,6 @@ from psycopg.conninfo import conninfo_to_dict
 
 #: Half of it is for a connection, half for the answer.
 DEFAULT_TIMEOUT_S: Final = 20.0
-#: How often as long a statement may take whose duration depends on how much is stored.
-LONGER: Final = 20
 _INTERVAL_S: Final = 0.1  # between looks at the clock
 _SHORTEST_CONNECT_S: Final = 2  # libpq's
 _WAITS_FOR_STANDBY: Final = "SELECT wait_event = 'SyncRep' FROM pg_stat_activity WHERE pid = %s"
@@ -26,14 +24,41 @@ class AnswerLate(psycopg.OperationalError):
     """The server did not answer in time; it is unknown whether it did what was asked."""
 
 
+class NoConnection(TimeoutError):
+    """The server gave no connection in time, and did not say why."""
+
+
+class LivenessCheck:
+    """Asks in the background whether a server works, again for each answer."""
+
+    def __init__(self, ask: Callable[[], Coroutine[Any, Any, bool]]) -> None:
+        self._ask = ask
+        self._task: asyncio.Task[bool] | None = None
+
+    def __call__(self) -> bool | None:
+        """Return the answer; None if it is not known yet."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._ask())
+        if not self._task.done():
+            return None
+        answer, self._task = self._task.result(), None
+        return answer
+
+    def cancel(self) -> None:
+        """Ask no longer."""
+        if self._task is not None:
+            self._task.cancel()
+
+
 class AsyncConnection(psycopg.AsyncConnection[Any]):
-    """A connection that is closed if an answer takes more than *answer_s* seconds."""
+    """A connection that is closed if an answer takes more than *answer_s* seconds, and *works* says so if it is set."""
 
     answer_s: float = DEFAULT_TIMEOUT_S / 2
+    works: LivenessCheck | None = None
 
     async def wait(self, gen: Any, interval: float = _INTERVAL_S, timeout: float | None = None) -> Any:  # noqa: ASYNC109 - psycopg's
         """See `psycopg.AsyncConnection.wait`."""
-        limited = _limited(gen, self.answer_s if timeout is None else timeout)
+        limited = _limited(gen, self.answer_s if timeout is None else timeout, self.works)
         try:
             return await waiting.wait_async(limited, self.pgconn.socket, interval=interval)
         except (AnswerLate, asyncio.CancelledError):
@@ -77,9 +102,18 @@ def connect(url: str, *, timeout_s: float = DEFAULT_TIMEOUT_S, takes_time: bool 
 def connect_timeout(url: str, timeout_s: float) -> int:
     """Return how many seconds to wait for each host of *url*, so that all are tried in half of *timeout_s*."""
     given = conninfo_to_dict(url)
-    hosts = str(given.get("hostaddr") or given.get("host") or "").count(",") + 1
-    mine = max(_SHORTEST_CONNECT_S, int(timeout_s / 2 / hosts))
+    mine = max(_SHORTEST_CONNECT_S, int(timeout_s / 2 / _hosts(given)))
     return min(mine, int(given.get("connect_timeout") or mine))
+
+
+def connection_wait_s(url: str, timeout_s: float) -> float:
+    """Return how many seconds to wait for a connection: half of *timeout_s*, or more if several hosts need it."""
+    hosts = _hosts(conninfo_to_dict(url))
+    return timeout_s / 2 if hosts == 1 else max(timeout_s / 2, (hosts + 0.5) * _SHORTEST_CONNECT_S)
+
+
+def _hosts(given: dict[str, Any]) -> int:
+    return str(given.get("hostaddr") or given.get("host") or "").count(",") + 1
 
 
 def _works(url: str, pid: int, timeout_s: float) -> bool:
@@ -93,12 +127,13 @@ def _works(url: str, pid: int, timeout_s: float) -> bool:
 
 
 def _limited(
-    running: Generator[Any, Any, Any], limit_s: float, works: Callable[[], bool] | None = None
+    running: Generator[Any, Any, Any], limit_s: float, works: Callable[[], bool | None] | None = None
 ) -> Generator[Any, Any, Any]:
     """Pass on what *running* waits for, until it ends or the time is over.
 
     Raises:
-        AnswerLate: it is over, and *works* does not say that it is worth to wait on.
+        AnswerLate: it is over, and *works* does not say that it is worth to wait on; if it returns None, it is asked
+            again soon.
     """
     end = time.monotonic() + limit_s
     try:
@@ -106,9 +141,11 @@ def _limited(
         while True:
             ready = yield wanted
             if time.monotonic() > end and not ready:
-                if works is None or not works():
+                still_works = works() if works is not None else False
+                if still_works is False:
                     raise AnswerLate(f"the database did not answer within {limit_s:g} s")
-                end = time.monotonic() + limit_s
+                if still_works:
+                    end = time.monotonic() + limit_s
             wanted = running.send(ready)
     except StopIteration as ended:
         return ended.value

@@ -20,7 +20,7 @@ from ledger.errors import (
     UnsafeDatabase,
 )
 from ledger.stores.postgres.connecting import FULL, is_full, reason, refusal
-from ledger.stores.postgres.deadlines import AnswerLate
+from ledger.stores.postgres.deadlines import AnswerLate, NoConnection
 
 #: A statement of ours that the server does not know how to run, as a distributed PostgreSQL may not: sent again, it
 #: would be refused again.
@@ -58,6 +58,8 @@ def ledger_error(fault: BaseException | None) -> LedgerError:
 def _in_vain(fault: BaseException | None) -> LedgerError | None:
     if isinstance(fault, AnswerLate):
         return DatabaseUnavailable(f"{fault}; a write may have been stored all the same; {_WHAT_IS_STORED}")
+    if isinstance(fault, NoConnection):
+        return DatabaseUnavailable(f"{fault}; try again")
     if isinstance(fault, exc.TimeoutError | TimeoutError):
         return DatabaseUnavailable(_BUSY)
     if is_full(fault):
