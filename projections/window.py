@@ -218,7 +218,7 @@ class Window(msgspec.Struct, frozen=True):
 
     @property
     def apart(self) -> frozenset[int]:
-        """Versions of entries with which no answer goes on: others are left out before them, or a summary stands for them."""
+        """Versions of entries with which no answer goes on: entries before them are left out or have a summary."""
         after = (now for before, now in pairwise(self.items) if isinstance(before, Summary) and not before.overlay)
         return self.gaps.union(entry.version for entry in after if isinstance(entry, Entry))
 
