@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ledger.canonical import canonical_json
 from ledger.events import JsonObject
-from projections.entries import ONLY_REASONING, ONLY_THINKING, Entry
+from projections.entries import HIDDEN, ONLY_REASONING, ONLY_THINKING, Entry
 from projections.prompts import SUMMARY_HEADER, label, marked
 from projections.summaries import Summary
 from projections.tool_pairs import group_interactions, group_units
@@ -150,8 +150,9 @@ def message_of(entry: Entry) -> JsonObject:
 
 
 def says(entry: Entry) -> bool:
-    """Tell whether the text of *entry* was said, and does not stand for thinking of which nothing came in its write."""
-    return not (entry.thinks and entry.content in {ONLY_THINKING, ONLY_REASONING})
+    """Tell whether the text of *entry* was said, and is no thinking and does not stand for it."""
+    is_hidden = (entry.metadata or {}).get(HIDDEN) is True
+    return not (entry.thinks and (is_hidden or entry.content in {ONLY_THINKING, ONLY_REASONING}))
 
 
 def speaks(entry: Entry) -> bool:

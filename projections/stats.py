@@ -1,6 +1,7 @@
 """Counts of entries by what happened to them, as a fold; and the statistics for callers. Source: R-000-2."""
 
 from datetime import datetime
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -16,6 +17,8 @@ from ledger.events import (
 )
 from projections import ranges
 
+_NOTED: Final = 3  # as many as a reader is told why
+
 
 class Counts(msgspec.Struct, frozen=True):
     """Entries since the last clear by what happened to them (the others are active), and the cost of compactions."""
@@ -30,6 +33,8 @@ class Counts(msgspec.Struct, frozen=True):
     last_compaction_us: int = 0
     #: Entries that say that the log they were read from does not tell what the agent sent.
     window_not_known: int = 0
+    #: The versions of the newest of these.
+    not_known_at: tuple[int, ...] = ()
 
 
 class SessionStats(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,10 +90,13 @@ class MemoryMetrics(msgspec.Struct, frozen=True, kw_only=True):
 def evolve(state: Counts, event: RecordedEvent) -> Counts:
     """Return the counts after *event*."""
     match event.payload:
-        case EntryAdded() as payload:
+        case EntryAdded() as payload if leaves_window_unknown(payload):
+            newest = (*state.not_known_at, event.version)[-_NOTED:]
             return replace(
-                state, added=state.added + 1, window_not_known=state.window_not_known + leaves_window_unknown(payload)
+                state, added=state.added + 1, window_not_known=state.window_not_known + 1, not_known_at=newest
             )
+        case EntryAdded():
+            return replace(state, added=state.added + 1)
         case CompactionCompleted() as payload:
             covered = ranges.size(payload.covered)
             return replace(

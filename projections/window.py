@@ -218,8 +218,8 @@ class Window(msgspec.Struct, frozen=True):
 
     @property
     def apart(self) -> frozenset[int]:
-        """Versions of entries with which no answer goes on: something is left out, or a summary stands, before them."""
-        after = (now for before, now in pairwise(self.items) if isinstance(before, Summary))
+        """Versions of entries with which no answer goes on: entries before them are left out or have a summary."""
+        after = (now for before, now in pairwise(self.items) if isinstance(before, Summary) and not before.overlay)
         return self.gaps.union(entry.version for entry in after if isinstance(entry, Entry))
 
     def oldest_first(self) -> "Window":

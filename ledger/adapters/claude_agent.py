@@ -15,7 +15,7 @@ from typing import Any, Final, Self, TypeVar
 
 from ledger.adapters.any_loop_ledger import AnyLoopLedger
 from ledger.adapters.claude_agent_keys import KEYS, names_of, readable_key
-from ledger.adapters.claude_agent_lines import draft_of, line_of
+from ledger.adapters.claude_agent_lines import drafts_of, line_of
 from ledger.adapters.claude_agent_listing import (
     SUMMARY,
     agents_of,
@@ -181,7 +181,7 @@ async def _append(
 
     handle, large = ledger._handle, LargeValues()  # noqa: SLF001 - adapters are part of the ledger
     window = AgentWindow(handle, handle.stream(session, user), of_agent=fold is None)
-    drafts = [draft_of(line, large, field=f"entries[{at}]") for at, line in enumerate(lines)]
+    drafts = drafts_of(lines, large)
     await add_entries_with_data(
         handle,
         session,

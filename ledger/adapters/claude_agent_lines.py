@@ -1,6 +1,6 @@
 """Lines of the Claude Agent SDK as entries, and back. Source: adapters AD-5, CL-2, CL-3."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ledger.adapters.large_items import LargeValues, item_draft
@@ -8,6 +8,7 @@ from ledger.adapters.packing import unpacked
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.importers.base import moment
+from ledger.importers.parts.blocks import is_thought, with_thoughts
 from ledger.importers.parts.claude_lines import entries_of
 from ledger.importers.parts.damaged import clean
 from ledger.importers.parts.fitting import beginning
@@ -20,10 +21,36 @@ SDK: Final = "claude-agent-sdk"
 _DERIVED: Final = ("kind", "role", "content", "tool_name", "tool_call_id", "tool_status", "arguments")
 
 
-def draft_of(line: Mapping[str, Any], large: LargeValues, *, field: str = "") -> EntryDraft:
+def drafts_of(lines: Sequence[Mapping[str, Any]], large: LargeValues) -> list[EntryDraft]:
+    """Return the entries of transcript *lines* of one write.
+
+    Lines of thinking leave the window, so their blocks are also beside the next line of their answer.
+
+    Raises:
+        InvalidInput: as `draft_of` does.
+    """
+    drafts: list[EntryDraft] = []
+    answer, before = None, list[JsonObject]()
+    for at, line in enumerate(lines):
+        message = line.get("message")
+        message = message if line.get("type") == "assistant" and isinstance(message, dict) else {}
+        content, same = message.get("content"), message.get("id")
+        blocks = content if isinstance(content, list) and same is not None else []
+        before = before if same == answer else []
+        answer, thoughts = same, [clean(block) for block in blocks if is_thought(block)]
+        only = bool(thoughts) and len(thoughts) == len(blocks)
+        beside = [] if only else [*before, *thoughts]
+        drafts.append(draft_of(line, large, field=f"entries[{at}]", thinking=beside))
+        before = [*before, *thoughts] if only else []
+    return drafts
+
+
+def draft_of(
+    line: Mapping[str, Any], large: LargeValues, *, field: str = "", thinking: Sequence[JsonObject] = ()
+) -> EntryDraft:
     """Return the entry of a transcript *line*: its text, call or result, and the whole line in its data.
 
-    What is too large for an entry goes into *large*.
+    What is too large for an entry goes into *large*. *thinking* are the blocks before what the line says.
 
     Raises:
         InvalidInput: ``too_large``: with it, *large* is over the limit of a write.
@@ -33,7 +60,7 @@ def draft_of(line: Mapping[str, Any], large: LargeValues, *, field: str = "") ->
         "entry_id": uuid if isinstance(uuid, str) and is_entry_id(uuid) else None,
         "created_at": moment(line.get("timestamp")),
     }
-    derived = _derived(clean(item))
+    derived = with_thoughts(_derived(clean(item)), thinking)
     try:
         return item_draft(SDK, item, {**own, **derived}, large, field=field)
     except InvalidInput as fault:

@@ -11,8 +11,9 @@ from ledger.application.context_audit import is_proved
 from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import existing_state
 from ledger.codec import decode
-from ledger.events import ConfigChanged, ContextRendered, Ranges, RecordedEvent
+from ledger.events import ConfigChanged, ContextRendered, EntryAdded, Ranges, RecordedEvent
 from ledger.ids import Stream
+from ledger.importers.parts.steps import NOTE
 from ledger.results import Context, When
 from ledger.session.state import SessionState, end_of_batch
 from ledger.strict_json import check_integer
@@ -70,11 +71,20 @@ class HiddenEntries(msgspec.Struct, frozen=True, kw_only=True):
     reason: Literal["window_strategy"] = "window_strategy"
 
 
+class WindowNotKnown(msgspec.Struct, frozen=True, kw_only=True):
+    """Why the log that a session was imported from does not tell what its agent sent, from *version* on."""
+
+    version: int
+    text: str
+    line: int | None
+
+
 class ShownWindow(msgspec.Struct, frozen=True, kw_only=True):
     """What the model is shown at *version*: *total* items, some of them in *items*.
 
     *turn* counts interactions since the last clear, None before the first. If the window was *recorded*, it is the
-    recorded one. *shown* and *recalled* are versions of entries, *summaries* ids, on all pages.
+    recorded one. *shown* and *recalled* are versions of entries, *summaries* ids, on all pages. *not_known* are the
+    newest reasons why an imported window is not sure, *not_known_total* is how many there are since the last clear.
     """
 
     version: int
@@ -92,6 +102,8 @@ class ShownWindow(msgspec.Struct, frozen=True, kw_only=True):
     summaries: tuple[str, ...]
     hidden: tuple[HiddenEntries, ...]
     hidden_total: int
+    not_known: tuple[WindowNotKnown, ...] = ()
+    not_known_total: int = 0
 
 
 async def get_window(
@@ -118,7 +130,27 @@ async def get_window(
     context, recording = await shown_at(handle, stream, state, query)
     changed = await handle.services.store.events.find_newest(stream, ConfigChanged.type, until=state.version)
     found = window_items(context, state, offset=offset, limit=limit)
-    return replace(found, config_version=max(state.life, changed), recorded=recording)
+    return replace(
+        found,
+        config_version=max(state.life, changed),
+        recorded=recording,
+        not_known=await _not_known(handle, stream, state),
+        not_known_total=state.counts.window_not_known,
+    )
+
+
+async def _not_known(handle: NamespaceHandle, stream: Stream, state: SessionState) -> tuple[WindowNotKnown, ...]:
+    """Return the newest reasons why the window of *state* may not be what an agent sent. Source: adapters IN-16."""
+    if not state.counts.not_known_at:
+        return ()
+    wanted = ranges.ranges_of(state.counts.not_known_at)
+    stored = await handle.services.store.events.read_versions(stream, wanted)
+    found: list[WindowNotKnown] = []
+    for event in map(decode, stored):
+        note = (event.payload.metadata or {}).get(NOTE) if isinstance(event.payload, EntryAdded) else None
+        if note is not None:
+            found.append(WindowNotKnown(version=event.version, text=str(note["text"]), line=note.get("line")))
+    return tuple(found)
 
 
 def window_items(context: Context, state: SessionState, *, offset: int = 0, limit: int = 500) -> ShownWindow:

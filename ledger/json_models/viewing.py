@@ -160,6 +160,14 @@ class HiddenEntriesShape(Shape):
     reason: Literal["window_strategy"]
 
 
+class WindowNotKnownShape(Shape):
+    """Why the log that a session was imported from does not tell what its agent sent, from a version on."""
+
+    version: int
+    text: str
+    line: int | None = Field(description="Of the imported file.")
+
+
 class WindowShape(Shape):
     """What the model is shown at a version; a recorded window is the recorded one."""
 
@@ -178,6 +186,8 @@ class WindowShape(Shape):
     summaries: tuple[str, ...]
     hidden: tuple[HiddenEntriesShape, ...]
     hidden_total: int
+    not_known: tuple[WindowNotKnownShape, ...] = Field(description="The newest reasons; of an imported session.")
+    not_known_total: int
 
 
 class ModelCallShape(Shape):

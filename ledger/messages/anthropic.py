@@ -35,6 +35,8 @@ def anthropic_request(shown: Sequence[ShownMessage], attachments: Mapping[str, b
             continue
         role = "assistant" if turn.role == "assistant" else "user"
         blocks = list(_answer(turn, ids, inside) if role == "assistant" else _blocks(turn, ids, attachments))
+        if not blocks:
+            continue  # thinking that only another provider takes back
         if not messages or messages[-1]["role"] != role:
             messages.append({"role": role, "content": blocks})
         elif _thinks(blocks) and not _thinks(messages[-1]["content"]):  # it must begin a message
@@ -117,7 +119,7 @@ def _answer(turn: Turn, ids: _CallIds, inside: Mapping[int, Turn]) -> Iterator[J
 
 def _said(text: str, data: JsonObject, *, thinks_only: bool) -> Iterator[JsonObject]:
     yield from data.get(THINKING, ())
-    if not (thinks_only and THINKING in data):
+    if not thinks_only:
         yield _text(text.rstrip() or _BEGIN)  # an answer must not end with white space
 
 

@@ -13,6 +13,7 @@ from ledger.events import JsonObject
 from ledger.importers.base import text_of
 from ledger.importers.parts.response_items import item_entry
 from ledger.importers.parts.steps import EMPTY
+from ledger.messages.sdk_thinking import thinking_of
 from ledger.session.attachments import SAID, put_back
 from ledger.session.drafts import draft_entry
 from projections.entries import BLOCK, ONLY_REASONING, REASONING, REASONING_CONTENT, THINKING, Entry
@@ -36,6 +37,8 @@ def data_of(entry: Entry, attachments: Mapping[str, bytes]) -> JsonObject:
             continue
         with suppress(KeyError):
             held[key] = put_back(entry.data[key], attachments, literal=SAID if key in {CONTENT, ITEM} else ())
+    if thinking := thinking_of(entry):
+        held[THINKING] = thinking
     if ITEM not in held and entry.content != ONLY_REASONING:
         held.pop(REASONING, None)  # a provider takes it back only before the item that it led to
     return held

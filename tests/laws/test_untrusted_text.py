@@ -74,6 +74,7 @@ PLACES: Final = {
     "ledger/importers/gemini_cli.py": "the same",
     "ledger/importers/openai_chat.py": "the same",
     "ledger/importers/openhands.py": "the same",
+    "ledger/importers/openhands_sdk.py": "the same",
     "ledger/importers/swe_agent.py": "the same",
     "ledger/adapters/claude_agent_lines.py": "lines of the SDK's user and assistant, and of nobody else",
     "ledger/adapters/google_adk_events.py": "events of the runner, which only its program writes",

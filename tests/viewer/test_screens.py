@@ -1,5 +1,6 @@
 """Every screen shows what it should, and every control of the session screen does what it says."""
 
+import json
 import re
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from ledger.importers import documents, read
 from tests.server.conftest import Running
 from tests.support.viewer_scene import file_of, ledger_of, on_loop
 from tests.viewer.conftest import Watched
@@ -101,6 +103,31 @@ def test_the_session_screen_has_its_parts(watched: Watched) -> None:
     assert colours >= 4, "in the window, not shown, behind a summary, and nothing"
     assert page.locator(".tick.compaction").count() > 0
     assert page.locator(".tick.context").count() == 3
+
+
+def test_the_window_says_why_it_may_not_be_what_an_imported_agent_sent(watched: Watched, viewed: Running) -> None:
+    """viewer U-55, adapters IN-16."""
+    lines = [
+        {"timestamp": "2026-05-01T10:00:00Z", "type": "session_meta", "payload": {"id": "imported"}},
+        {
+            "type": "response_item",
+            "payload": {"type": "message", "role": "user", "content": [{"text": "Mend the pump."}]},
+        },
+        {
+            "type": "compacted",
+            "payload": {"replacement_history": [{"type": "compaction", "encrypted_content": "eA=="}]},
+        },
+    ]
+    found = read(documents(b"\n".join(json.dumps(line).encode() for line in lines)), name="imported")
+    on_loop(viewed, ledger_of(viewed).import_conversations(found))
+    page = watched.open("session?id=imported&tab=window", ".window-tab")
+    note = page.locator(".not-known")
+    expect(note).to_contain_text("may not be what the agent sent")
+    expect(note).to_contain_text("a compaction stands in the window encrypted")
+    expect(note).to_contain_text("line 3")
+    watched.open(f"{TRIP}&tab=window", ".window-tab")
+    expect(note).to_have_count(0)
+    on_loop(viewed, ledger_of(viewed).clear_session("imported", end=True))
 
 
 def test_the_slider_goes_by_version_compaction_turn_and_time(watched: Watched) -> None:

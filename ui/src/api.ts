@@ -1085,6 +1085,8 @@ export interface Window {
   summaries: string[];
   hidden: HiddenEntries[];
   hidden_total: number;
+  not_known: WindowNotKnown[];
+  not_known_total: number;
 }
 
 export interface WindowBudget {
@@ -1116,6 +1118,12 @@ export interface WindowItem {
   covered: Ranges;
   gap: boolean;
   score: number | null;
+}
+
+export interface WindowNotKnown {
+  version: number;
+  text: string;
+  line: number | null;
 }
 
 export interface WindowRecording {

@@ -21,6 +21,7 @@ export function WindowTab() {
           Version {found.version}, turn {known.turnAt(found.version)}: {plural(found.total, "item")}, {plural(found.tokens, "token")} shown, by{" "}
           <code>{found.strategy}</code>.
         </p>
+        {found.not_known_total > 0 && <NotKnown window={found} />}
         {found.hidden_total > 0 && (
           <p class="muted">
             {plural(found.hidden_total, "active entry", "active entries")} not shown:{" "}
@@ -30,6 +31,25 @@ export function WindowTab() {
       </header>
       <Items window={found} />
     </section>
+  );
+}
+
+function NotKnown({ window }: { window: Window }) {
+  const left = window.not_known_total - window.not_known.length;
+  return (
+    <div class="not-known" role="note">
+      <p>
+        <b>This window may not be what the agent sent:</b> the file that it was imported from does not tell.
+      </p>
+      <ul>
+        {window.not_known.map(({ version, text, line }) => (
+          <li key={version}>
+            {text} <span class="muted">v{version}{line === null ? "" : `, line ${line}`}</span>
+          </li>
+        ))}
+      </ul>
+      {left > 0 && <p class="muted">{plural(left, "earlier reason")} not listed.</p>}
+    </div>
   );
 }
 

@@ -4148,6 +4148,7 @@
           /* @__PURE__ */ a4("code", { children: found.strategy }),
           "."
         ] }),
+        found.not_known_total > 0 && /* @__PURE__ */ a4(NotKnown, { window: found }),
         found.hidden_total > 0 && /* @__PURE__ */ a4("p", { class: "muted", children: [
           plural(found.hidden_total, "active entry", "active entries"),
           " not shown:",
@@ -4156,6 +4157,28 @@
         ] })
       ] }),
       /* @__PURE__ */ a4(Items, { window: found })
+    ] });
+  }
+  function NotKnown({ window: window2 }) {
+    const left = window2.not_known_total - window2.not_known.length;
+    return /* @__PURE__ */ a4("div", { class: "not-known", role: "note", children: [
+      /* @__PURE__ */ a4("p", { children: [
+        /* @__PURE__ */ a4("b", { children: "This window may not be what the agent sent:" }),
+        " the file that it was imported from does not tell."
+      ] }),
+      /* @__PURE__ */ a4("ul", { children: window2.not_known.map(({ version: version2, text, line }) => /* @__PURE__ */ a4("li", { children: [
+        text,
+        " ",
+        /* @__PURE__ */ a4("span", { class: "muted", children: [
+          "v",
+          version2,
+          line === null ? "" : `, line ${line}`
+        ] })
+      ] }, version2)) }),
+      left > 0 && /* @__PURE__ */ a4("p", { class: "muted", children: [
+        plural(left, "earlier reason"),
+        " not listed."
+      ] })
     ] });
   }
   function Badge({ window: window2 }) {

@@ -133,3 +133,20 @@ async def test_a_text_that_is_sent_for_a_long_result_is_said_so_and_the_line_sta
     assert await sessions.load(KEY) == lines
     assert await notes(opened) == ["window_not_known"]
     assert (await opened.get_stats("s", user_id="garden")).window_not_known == 1
+
+
+async def test_thinking_goes_back_to_anthropic_beside_the_rest_of_its_answer__CL_10(
+    sessions: LedgerSessionStore, opened: MemoryLedger
+) -> None:
+    def line(number: int, *content: dict[str, Any]) -> dict[str, Any]:
+        made = claude(number, number - 1, "assistant", "")
+        return {**made, "message": {"id": "msg_1", "role": "assistant", "content": [*content]}}
+
+    thinking = {"type": "thinking", "thinking": "It is seven.", "signature": "c2ln"}
+    call = {"type": "tool_use", "id": "c1", "name": "look", "input": {"at": 7}}
+    lines = [claude(1, None, "user", "Look."), line(2, thinking), line(3, {"type": "text", "text": "I look."})]
+    lines.append(line(4, call))
+    await sessions.append(KEY, lines)
+    assert await sessions.load(KEY) == lines
+    request = (await opened.get_context("s", user_id="garden")).as_anthropic()
+    assert request["messages"][1]["content"] == [thinking, {"type": "text", "text": "I look."}, call]

@@ -163,6 +163,35 @@ async def test_runs_beside_each_other_are_shown_one_after_the_other__AD_6(store:
     assert [entry.entry_id for entry in entries[:2]] == ["a.0.0", "b.0.0"], "the log has them as they came"
 
 
+async def test_thinking_with_the_signature_of_anthropic_goes_back_to_it__PY_1(store: Store, namespace: str) -> None:
+    opened = ledger_over(store, namespace=namespace)
+    parts = [
+        ThinkingPart("It is seven.", signature="c2ln", provider_name="anthropic"),
+        ThinkingPart("", id="redacted_thinking", signature="ZW5j", provider_name="anthropic"),
+        TextPart("I look."),
+        ToolCallPart("look", {"at": 7}, "c1"),
+    ]
+    await opened.add_entries("t", drafts([ModelRequest(parts=[UserPromptPart("Look.")]), ModelResponse(parts=parts)]))
+    request = (await opened.get_context("t")).as_anthropic()
+    assert request["messages"][1]["content"] == [
+        {"type": "thinking", "thinking": "It is seven.", "signature": "c2ln"},
+        {"type": "redacted_thinking", "data": "ZW5j"},
+        {"type": "text", "text": "I look."},
+        {"type": "tool_use", "id": "c1", "name": "look", "input": {"at": 7}},
+    ]
+
+
+@pytest.mark.parametrize("about", [{"provider_name": "openai", "signature": "c2ln"}, {"provider_name": "anthropic"}])
+async def test_thinking_without_that_signature_is_in_no_request_to_anthropic__PY_1(
+    store: Store, namespace: str, about: dict[str, str]
+) -> None:
+    opened = ledger_over(store, namespace=namespace)
+    parts = [ThinkingPart("It is seven.", **about), ToolCallPart("look", {"at": 7}, "c1")]
+    await opened.add_entries("t", drafts([ModelRequest(parts=[UserPromptPart("Look.")]), ModelResponse(parts=parts)]))
+    request = (await opened.get_context("t")).as_anthropic()
+    assert [block["type"] for block in request["messages"][1]["content"]] == ["tool_use"]
+
+
 async def test_a_message_without_its_first_part_is_still_a_message(store: Store, namespace: str) -> None:
     opened = ledger_over(store, namespace=namespace)
     await opened.add_entries("t", drafts(HARD[1:2]))

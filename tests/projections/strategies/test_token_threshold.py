@@ -274,3 +274,20 @@ def test_the_window_is_the_summaries_and_what_is_still_active() -> None:
     window = window_of(session.state)
     assert [type(item).__name__ for item in window.items] == ["Entry", "Summary", "Summary", "Entry"]
     assert window.tokens == total(session)
+
+
+@pytest.mark.parametrize(
+    ("data", "metadata", "stays"),
+    [
+        ({"thinking": [{"type": "thinking"}]}, None, True),
+        (None, {"end_turn": False}, True),
+        (None, None, False),
+    ],
+)
+def test_the_newest_answer_stays_while_it_may_go_on(data: object, metadata: object, stays: bool) -> None:
+    """R-GEN-8: what would come then is nothing that a provider takes without its thinking."""
+    session = Driven({"auto_compress": False, "recent_window": 0}).add("u")
+    session.add("a", data=data, metadata=metadata)
+    assert session.places(plan_manual(session.state, None, force=True).covered) == ("1" if stays else "1-2")
+    session.add("u")
+    assert session.places(plan_manual(session.state, None, force=True).covered) == "1-3"
