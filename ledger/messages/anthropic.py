@@ -1,13 +1,14 @@
 """A window as a request of the Anthropic Messages API."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Final
 
 from ledger.events import JsonObject
-from ledger.messages.beside_text import THINKING_TYPES
+from ledger.messages.beside_text import BLOCK, CONTENT, THINKING_TYPES
 from ledger.messages.parts import ContentPart, media_of, named, parts_of
-from ledger.messages.turns import Turn, instructions_of, turns_of
+from ledger.messages.turns import AnswerPart, Turn, instructions_of, turns_of
 from projections.entries import THINKING
 from projections.rendering import ShownMessage
 
@@ -20,7 +21,8 @@ _OWN: Final = frozenset({"text", "image", "document", "search_result"})
 def anthropic_request(shown: Sequence[ShownMessage], attachments: Mapping[str, bytes]) -> JsonObject:
     """Return ``{"system": …, "messages": […]}``; without a system prompt only the messages.
 
-    An answer that begins with thinking is not joined with what the assistant said before without any.
+    An answer that begins with thinking is not joined with what the assistant said before without any. What a tool that
+    the provider runs was asked and gave, such as a web search, goes back in the answer, as it came.
     The roles alternate and begin with the user's, results follow their calls, and ids of calls are unique and have
     only characters that the API takes.
     """
@@ -28,11 +30,14 @@ def anthropic_request(shown: Sequence[ShownMessage], attachments: Mapping[str, b
     system = instructions_of(turns)
     ids = _CallIds()
     messages: list[JsonObject] = []
-    for turn in turns:
-        if turn.role == "system":
+    served: dict[str, Turn] = {}
+    for at, turn in enumerate(turns):
+        if turn.role == "system" or (turn.role == "tool" and turn.call_id in served):
             continue
+        if turn.role == "assistant":
+            served = _served(turn, takewhile(lambda after: after.role == "tool", turns[at + 1 :]))
         role = "assistant" if turn.role == "assistant" else "user"
-        blocks = list(_blocks(turn, ids, attachments))
+        blocks = list(_blocks(turn, ids, served))
         if not messages or messages[-1]["role"] != role:
             messages.append({"role": role, "content": blocks})
         elif _thinks(blocks) and not _thinks(messages[-1]["content"]):  # it must begin a message
@@ -69,7 +74,13 @@ class _CallIds:
         return self._newest[call_id]
 
 
-def _blocks(turn: Turn, ids: _CallIds, attachments: Mapping[str, bytes]) -> Iterator[JsonObject]:
+def _served(answer: Turn, results: Iterable[Turn]) -> dict[str, Turn]:
+    """Return what tools of the provider gave, by the id of the call; not if either side is only text, as of an edit."""
+    calls = {part.call_id for part in answer.parts if BLOCK in part.data}
+    return {turn.call_id: turn for turn in results if turn.call_id in calls and BLOCK in turn.data}
+
+
+def _blocks(turn: Turn, ids: _CallIds, served: Mapping[str, Turn]) -> Iterator[JsonObject]:
     if turn.role == "tool":
         yield _result(turn, ids)
         return
@@ -85,10 +96,21 @@ def _blocks(turn: Turn, ids: _CallIds, attachments: Mapping[str, bytes]) -> Iter
             yield from _said(part.text, part.data)
             continue
         yield from part.data.get(THINKING, ())
-        given = {} if part.entry.arguments is None else part.entry.arguments
-        arguments = given if isinstance(given, dict) else {"arguments": given}
-        name = _NOT_OF_AN_ID.sub("_", part.name)
-        yield {"type": "tool_use", "id": ids.of_call(part.call_id), "name": name, "input": arguments}
+        yield from _call(part, ids, served.get(part.call_id))
+
+
+def _call(part: AnswerPart, ids: _CallIds, given: Turn | None) -> Iterator[JsonObject]:
+    """Yield the call; one that the provider ran with what it gave."""
+    raw = {} if part.entry.arguments is None else part.entry.arguments
+    arguments = raw if isinstance(raw, dict) else {"arguments": raw}
+    own = {"id": ids.of_call(part.call_id), "name": _NOT_OF_AN_ID.sub("_", part.name), "input": arguments}
+    if given is None:
+        yield {"type": "tool_use", **own}
+        return
+    yield {**_sent(part.data[BLOCK]), **own}
+    result = {**_sent(given.data[BLOCK]), "tool_use_id": own["id"], "content": given.data.get(CONTENT, given.text)}
+    status = given.entry and given.entry.tool_status
+    yield {**result, "is_error": status == "error"} if status else result
 
 
 def _said(text: str, data: JsonObject) -> Iterator[JsonObject]:
@@ -105,9 +127,13 @@ def _result(turn: Turn, ids: _CallIds) -> JsonObject:
     return {**result, "is_error": True} if failed else result
 
 
+def _sent(block: JsonObject) -> JsonObject:
+    return {key: value for key, value in block.items() if key != "cache_control"}  # at most four in a request
+
+
 def _block(part: ContentPart) -> JsonObject:
     if part.type in _OWN and part.kind != "text":
-        return {key: value for key, value in part.raw.items() if key != "cache_control"}  # at most four in a request
+        return _sent(part.raw)
     media = media_of(part.url)
     if part.kind == "image" and (media is None or media[0] in _IMAGES):
         return {"type": "image", "source": _source(part, media)}

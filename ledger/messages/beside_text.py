@@ -18,9 +18,11 @@ from ledger.session.drafts import draft_entry
 from projections.entries import REASONING, REASONING_CONTENT, THINKING, Entry
 
 #: Keys in the data of an entry: what its message had beside text, in the shape that it had.
-ITEM, CONTENT = "item", "content"
+ITEM, CONTENT, BLOCK = "item", "content", "block"
 #: Those of what the model thought, which stays with the answer when its text is edited.
 THOUGHTS: Final = (THINKING, REASONING, REASONING_CONTENT)
+#: Calls of tools that the provider runs itself; the result is in the same message.
+_SERVED_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 #: What an answer says that has nothing but thinking.
 ONLY_THINKING: Final = "[thinking]"
 #: Types of the blocks of Anthropic that are thinking.
@@ -49,7 +51,17 @@ def item_draft(item: JsonObject, names: dict[str, str]) -> JsonObject:
 
 
 def _is_content(content: Any, entry: Entry) -> bool:
+    if isinstance(content, dict):  # an object's text is without bytes, and no program has both keys
+        return isinstance(entry.data, dict) and _is_served(entry.data.get(BLOCK), entry)
     return isinstance(content, list) and _filled(text_of(content)[0]) == _filled(entry.content)
+
+
+def _is_served(block: Any, entry: Entry) -> bool:
+    """Tell whether *block* is what a tool that the provider runs was asked, or gave."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    if entry.kind == "tool_call":
+        return kind in _SERVED_CALLS
+    return entry.kind == "tool_result" and isinstance(kind, str) and kind.endswith("_tool_result")
 
 
 def _filled(text: str) -> str:
@@ -73,6 +85,7 @@ def _are_of_type(values: Any, *types: str) -> bool:
 _CHECKS: Final[Mapping[str, Callable[[Any, Entry], bool]]] = {
     CONTENT: _is_content,
     ITEM: _is_item,
+    BLOCK: _is_served,
     THINKING: lambda blocks, _: _are_of_type(blocks, *THINKING_TYPES),
     REASONING: lambda items, _: _are_of_type(items, "reasoning"),
     REASONING_CONTENT: lambda text, _: isinstance(text, str) and bool(text),
