@@ -1,6 +1,6 @@
 """Check the payloads of a file as requests are checked that write such events. Source: trust E-12, N-4, N-5, N-7."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final, get_args
 
 import msgspec
@@ -15,6 +15,7 @@ from ledger.events import (
     ContextSet,
     EntriesExtracted,
     EntriesIndexed,
+    EntriesReturned,
     EntryAdded,
     EntryEdited,
     Event,
@@ -23,9 +24,13 @@ from ledger.events import (
     MemoryEdited,
     OpaqueEvent,
     Ranges,
+    RebuildCompleted,
+    RebuildRequested,
+    ReturnedEntry,
     Role,
     SessionOpened,
     StoredEvent,
+    to_microseconds,
 )
 from ledger.limits import NAME_BYTES, PAYLOAD_BYTES
 from ledger.session.drafts import check_content, check_filled, check_metadata, check_time
@@ -36,6 +41,7 @@ from projections import config
 _ROLES: Final = frozenset(get_args(Role))
 #: How the types begin of events that no export file has.
 _FOREIGN: Final = "token."
+_LAST_US: Final = to_microseconds(datetime.max.replace(tzinfo=UTC))
 _NAMES: Final = frozenset({"key", "role", "strategy", "tokenizer", "tool_call_id", "tool_name", "trust"})
 
 
@@ -75,15 +81,14 @@ def check_payload(event: Event, version: int, size: int) -> None:
     _check_versions(event, version)
     match event:
         case EntryAdded():
-            check_filled(check_content(event.content), event.kind)
-            _check_role(event.role)
-            check_metadata(event.metadata)
-            if event.kind == "tool_call" and not event.tool_name:
-                raise InvalidInput("missing_field", "a tool call must name its tool", field="tool_name")
+            _check_entry(event)
+        case EntriesReturned():
+            for entry in event.entries:
+                _check_entry(entry)
         case EntryEdited():
             check_content(event.content)
             _check_role(event.role)
-        case SessionOpened() | ConfigChanged():
+        case SessionOpened() | ConfigChanged() | RebuildRequested() | RebuildCompleted():
             _check_config(event.config)
         case ExpirySet(ttl_seconds=int(seconds)) if not 1 <= seconds <= LONGEST_TTL_SECONDS:
             message = f"ttl_seconds of the expiry must be between 1 and {LONGEST_TTL_SECONDS}"
@@ -94,6 +99,14 @@ def check_payload(event: Event, version: int, size: int) -> None:
             check_content(event.fields.text, field="text")
         case _:
             pass
+
+
+def _check_entry(entry: EntryAdded | ReturnedEntry) -> None:
+    check_filled(check_content(entry.content), entry.kind)
+    _check_role(entry.role)
+    check_metadata(entry.metadata)
+    if entry.kind == "tool_call" and not entry.tool_name:
+        raise InvalidInput("missing_field", "a tool call must name its tool", field="tool_name")
 
 
 def _check_struct(part: msgspec.Struct, at: str) -> None:
@@ -110,6 +123,8 @@ def _check_value(value: Any, name: str, field: str) -> None:
         case int():
             if not 0 <= value <= INT_MAX and name != "ttl_seconds":
                 raise InvalidInput("number_out_of_range", "must be an integer of at least 0", field=field)
+            if name.endswith("_us") and value > _LAST_US:
+                raise InvalidInput("number_out_of_range", "must be a time before the year 10000", field=field)
         case str():
             _check_text(value, name, field)
         case datetime():
