@@ -113,7 +113,7 @@ def _answer(turn: Turn, ids: _CallIds, inside: Mapping[int, Turn]) -> Iterator[J
             given = {} if piece.entry.arguments is None else piece.entry.arguments
             arguments = given if isinstance(given, dict) else {"arguments": given}
             name = _NOT_OF_AN_ID.sub("_", piece.name)
-            block = piece.data[BLOCK] if piece.entry.version in inside else {"type": "tool_use"}
+            block = _sent(piece.data[BLOCK]) if piece.entry.version in inside else {"type": "tool_use"}
             yield {**block, "id": ids.of_call(piece.call_id), "name": name, "input": arguments}
 
 
@@ -127,7 +127,7 @@ def _result_inside(turn: Turn, ids: _CallIds) -> JsonObject:
     assert turn.entry is not None
     failed = {"error": True, "ok": False}.get(turn.entry.tool_status or "")
     content = turn.data.get("content", turn.text)
-    result = {**turn.data[BLOCK], "tool_use_id": ids.of_result(turn.call_id), "content": content}
+    result = {**_sent(turn.data[BLOCK]), "tool_use_id": ids.of_result(turn.call_id), "content": content}
     return result if failed is None else {**result, "is_error": failed}
 
 
@@ -140,9 +140,13 @@ def _result(turn: Turn, ids: _CallIds) -> JsonObject:
     return {**result, "is_error": True} if failed else result
 
 
+def _sent(block: JsonObject) -> JsonObject:
+    return {key: value for key, value in block.items() if key != "cache_control"}  # at most four in a request
+
+
 def _block(part: ContentPart) -> JsonObject:
     if part.type in _OWN and part.kind != "text":
-        return {key: value for key, value in part.raw.items() if key != "cache_control"}  # at most four in a request
+        return _sent(part.raw)
     media = media_of(part.url)
     if part.kind == "image" and (media is None or media[0] in _IMAGES):
         return {"type": "image", "source": _source(part, media)}

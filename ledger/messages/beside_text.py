@@ -50,8 +50,9 @@ def item_draft(item: JsonObject, names: dict[str, str]) -> JsonObject:
 
 
 def _is_content(content: Any, entry: Entry) -> bool:
-    is_one = isinstance(content, list) or (isinstance(content, dict) and entry.of_server_tool)
-    return is_one and _filled(text_of(content)[0]) == _filled(entry.content)
+    if isinstance(content, dict):  # what its text says is in another order, and without bytes
+        return entry.of_server_tool
+    return isinstance(content, list) and _filled(text_of(content)[0]) == _filled(entry.content)
 
 
 def _filled(text: str) -> str:

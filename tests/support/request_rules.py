@@ -73,9 +73,9 @@ def faults_of_anthropic(request: Mapping[str, Any]) -> list[str]:
             faults.append(f"{at}: empty")
         faults += [f"{at}: id {each}" for each in asked if not _ID.match(each) or each in ids]
         ids |= set(asked)
-        searches = [block["id"] for block in blocks if block["type"] == "server_tool_use"]
-        if searches != [block["tool_use_id"] for block in blocks if block["type"] == "web_search_tool_result"]:
-            faults.append(f"{at}: searches {searches} without their results")
+        ran = [block["id"] for block in blocks if block["type"] in {"server_tool_use", "mcp_tool_use"}]
+        if ran != [block["tool_use_id"] for block in blocks if block["type"].endswith("_tool_result")]:
+            faults.append(f"{at}: tools of the provider {ran} without their results")
         if kinds and kinds[-1] in _THINKING:
             faults.append(f"{at}: thinking at the end of a message")
         if _THINKING & set(kinds) and (message["role"] == "user" or kinds[0] not in _THINKING):

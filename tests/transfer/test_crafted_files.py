@@ -43,6 +43,7 @@ async def a_long_session(session_id: str = "s") -> list[bytes]:
         await ledger.get_context(session_id, record=True)
         await ledger.update_config(session_id, {"profile": "rolling"})
         await ledger.add_assistant_message(session_id, "last")
+        await ledger.update_config(session_id, {"profile": "rolling", "size": 4}, replace=True, rebuild=True)
         await ledger.settle()
         await ledger.clear_session(session_id, end=True)
         await ledger.add_user_message(session_id, "a new life")
@@ -150,6 +151,10 @@ async def test_2000_files_with_a_changed_field__I_69() -> None:
     await _try_changes(2_000)
 
 
+def _with_entries(change: dict[str, Any]) -> Callable[[Any], Any]:
+    return lambda payload: {**payload, "entries": [{**entry, **change} for entry in payload["entries"]]}
+
+
 CASES: dict[str, tuple[str, Callable[[Any], Any], str]] = {
     "a NUL": ("entry.added", lambda payload: {**payload, "content": "a\0b"}, "nul_not_allowed"),
     "negative tokens": ("entry.added", lambda payload: {**payload, "tokens": -1}, "number_out_of_range"),
@@ -164,6 +169,10 @@ CASES: dict[str, tuple[str, Callable[[Any], Any], str]] = {
     "an edit": ("entry.edited", lambda payload: {**payload, "tokens_before": 10**6}, "bad_history"),
     "another name": ("session.opened", lambda payload: {**payload, "session_id": "t"}, "bad_history"),
     "a config": ("config.changed", lambda payload: {**payload, "config": {}}, "bad_payload"),
+    "the config of a rebuild": ("rebuild.completed", lambda payload: {**payload, "config": {}}, "bad_payload"),
+    "a requested config": ("rebuild.requested", lambda payload: {**payload, "config": {}}, "bad_payload"),
+    "a time": ("entries.returned", _with_entries({"recorded_us": 2**62}), "number_out_of_range"),
+    "a role that returns": ("entries.returned", _with_entries({"role": "SYSTEM"}), "unknown_role"),
     "a range": ("compaction.completed", lambda payload: {**payload, "covered": [[5, 2]]}, "bad_ranges"),
     "an outcome": ("compaction.completed", lambda payload: {**payload, "compaction_id": "other"}, "bad_history"),
 }

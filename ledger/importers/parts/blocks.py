@@ -134,13 +134,26 @@ def _call(block: JsonObject, tools: dict[str, str]) -> JsonObject:
     return entry
 
 
+def _without_bytes(value: Any) -> Any:
+    """Return the object that a tool gave without what it has in base64, such as a PDF that was fetched."""
+    if isinstance(value, list):
+        return [_without_bytes(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: "…" if key == "data" and value.get("type") == "base64" else _without_bytes(item)
+        for key, item in value.items()
+    }
+
+
 def _result(block: JsonObject, tools: dict[str, str]) -> JsonObject:
-    text, whole = text_of(block.get("content"))
+    whole = block.get("content")
+    text, _ = text_of(_without_bytes(whole) if isinstance(whole, dict) else whole)
     call_id, failed = block.get("tool_use_id"), block.get("is_error")
     known = {"tool_use_id", "content", "is_error"}
     rest = {key: item for key, item in block.items() if key not in known and item is not None}
     data: JsonObject = {} if rest == {"type": "tool_result"} else {"block": rest}
-    if whole is not None and not _is_plain(whole):
+    if not isinstance(whole, str | None) and not _is_plain(whole):
         data["content"] = whole
     return fitted(
         {
