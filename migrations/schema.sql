@@ -1133,7 +1133,7 @@ BEGIN
                 CROSS JOIN LATERAL (SELECT ts_rank(c_alike, v.vector, w.lexeme) * 16.4493406685::double precision AS h) AS f
                 WHERE f.h > 0.01
             ) AS s
-            ORDER BY s.score DESC, CASE e.kind WHEN 'knowledge' THEN e."position" ELSE -e."position" END, e.piece
+            ORDER BY s.score DESC, CASE e.kind WHEN 'knowledge' THEN e."position" ELSE -e."position" END, e.piece, e.added_in DESC
             LIMIT greatest(p_limit, c_best)
             )
             SELECT
@@ -1227,7 +1227,7 @@ BEGIN
                         )
                     ELSE 0.0 END AS dated
             ) AS a
-            ORDER BY total DESC, CASE b.kind WHEN 'knowledge' THEN b."position" ELSE -b."position" END, b.piece
+            ORDER BY total DESC, CASE b.kind WHEN 'knowledge' THEN b."position" ELSE -b."position" END, b.piece, b.added_in DESC
             LIMIT p_limit;
         EXIT WHEN v_any = v_all OR FOUND;
         v_any := v_all; -- no piece in this scope has the rare words

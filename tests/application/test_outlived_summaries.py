@@ -61,6 +61,15 @@ async def test_its_state_can_be_imported(ledger: MemoryLedger) -> None:
     assert (again["entries"], again["summaries"]) == (exported["entries"], exported["summaries"])
 
 
+async def test_its_fate_tells_that_it_was_covered_not_erased(ledger: MemoryLedger) -> None:
+    exported = await ledger.export_session("s")
+    imported = await ledger.import_session("t", exported)
+    fate = (await ledger.get_entry("t", exported["entries"][0]["id"], version=imported.version)).fate
+    assert fate is not None
+    assert (fate.status, fate.summary_id) == ("covered", None)
+    assert fate.sentence.endswith("its summary was gone by then.")
+
+
 async def test_it_can_be_restored(ledger: MemoryLedger) -> None:
     """R-CMP-12."""
     before, version = await recalled(ledger, "s"), (await ledger.get_state("s")).version

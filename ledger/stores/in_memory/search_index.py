@@ -160,8 +160,8 @@ def _neighbours(hit: PieceHit, line: Sequence[tuple[int, float]]) -> tuple[list[
     return [score for _, score in reversed(line[:first][-3:])], [score for _, score in line[after : after + 1]]
 
 
-def _best_first(hit: PieceHit) -> tuple[float, int, int]:
-    return -hit.score, hit.position if hit.kind == "knowledge" else -hit.position, hit.piece
+def _best_first(hit: PieceHit) -> tuple[float, int, int, int]:
+    return -hit.score, hit.position if hit.kind == "knowledge" else -hit.position, hit.piece, -hit.added_in
 
 
 class InMemorySearchIndex:
@@ -239,7 +239,7 @@ class InMemorySearchIndex:
             if (stored := self._vectors.get((namespace_id, model, piece.key))) is not None
             and len(stored) == len(vector)
         ]
-        return sorted(near, key=lambda hit: (-hit.score, -hit.position, hit.piece))[: query.limit]
+        return sorted(near, key=lambda hit: (-hit.score, -hit.position, hit.piece, -hit.added_in))[: query.limit]
 
     def _index(self, namespace_id: UUID, build: int) -> "PieceIndex":
         return self._indexes.get((namespace_id, build)) or PieceIndex()

@@ -55,5 +55,5 @@ WHERE (SELECT set_config('ledger.namespace', %(namespace)s::uuid::text, true)) I
     )
     AND (%(collection)s::text IS NULL OR e.collection = %(collection)s::text)
     AND d.distance IS NOT NULL
-ORDER BY d.distance, e."position" DESC, e.piece
+ORDER BY d.distance, e."position" DESC, e.piece, e.added_in DESC
 LIMIT %(limit)s
