@@ -20,15 +20,16 @@ MANY = 60
 
 
 async def take(ledger: MemoryLedger, session: str, step: AnswerStep, said: Said, random: Random) -> None:
-    active = await ledger.get_active_entries(session) if step.kind not in {"say", "results", "context"} else []
+    active = []
+    if step.kind not in {"say", "results", "context"}:
+        await ledger.settle(session)  # a compaction that ends meanwhile would cover what is chosen
+        active = await ledger.get_active_entries(session)
     chosen = active[round(step.place * (len(active) - 1))] if active else None
     match step.kind:
         case "say" | "results":
             await ledger.add_messages(session, step.messages)
         case "context":
             await ledger.add_context(session, "a file", source="notes.txt")
-        case "settle" | "erase":
-            await ledger.settle(session)
         case "clear":
             await ledger.clear_session(session)
         case "edit" if chosen is not None and chosen.kind == "message":
