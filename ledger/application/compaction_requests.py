@@ -24,11 +24,12 @@ from projections.strategies.base import CompactionPlan
 
 
 class CompactionJob(msgspec.Struct, frozen=True):
-    """A compaction that was requested, with everything its call needs."""
+    """A compaction that was requested at *version*, with everything its call needs."""
 
     stream: Stream
     actor: str
     request: CompactionRequested
+    version: int
     dialogue: Dialogue
     summarizer: Summarizer
     on_failure: str
@@ -69,7 +70,7 @@ class CompactionRequests:
 
         async def decision_for(
             state: SessionState,
-        ) -> Decision[Callable[[CompactionRequested], CompactionJob] | None]:
+        ) -> Decision[Callable[[CompactionRequested, int], CompactionJob] | None]:
             plan = plan_for(state)
             if plan is None:
                 return Decision([], None)
@@ -105,7 +106,7 @@ class CompactionRequests:
             log_outcome(stream, written.events[-1])
             return RequestOutcome(written.state, done=result_of(written.events[-1], erased))
         assert job is not None
-        return RequestOutcome(written.state, job=job(request))
+        return RequestOutcome(written.state, job=job(request, written.events[0].version))
 
     async def _covered(self, stream: Stream, state: SessionState, plan: CompactionPlan) -> tuple[Entry, ...]:
         """Return the entries that *plan* covers; a block may include some that have left the window (R-001-6)."""

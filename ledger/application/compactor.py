@@ -320,7 +320,7 @@ class Compactor:
             self._completed(job.stream, result_of(event, event.payload))
         elif isinstance(event.payload, CompactionFailed) and event.payload.reason != "abandoned":
             self._failed(job.stream, event.payload)
-        skip = _next_evaluation(job, written.state, event, then_from)
+        skip = _next_evaluation(job, event, then_from)
         if skip is not None:
             await self.evaluate(
                 job.stream, written.state, actor=job.actor, skip=skip, calls=calls + max(1, summarizer.calls)
@@ -346,15 +346,13 @@ class Compactor:
         return CompleteCompaction(self._clock.ulid(), compaction_id, outcome)
 
 
-def _next_evaluation(
-    job: CompactionJob, state: SessionState, event: RecordedEvent, then_from: int | None
-) -> int | None:
+def _next_evaluation(job: CompactionJob, event: RecordedEvent, then_from: int | None) -> int | None:
     """Return from which compaction of the config on to evaluate after the outcome *event*; None for not at all."""
     # R-CMP-8
     if isinstance(event.payload, CompactionFailed) and event.payload.reason == "abandoned":
         return None  # the ledger is closing, or another worker took over
-    if (state.window.entries.last_version or 0) > job.request.seen_version:
-        return 0  # batches came meanwhile, whose evaluation found this one running
+    if event.version > job.version + 1:
+        return 0  # batches or outcomes came meanwhile, whose evaluation found this one running
     if isinstance(event.payload, CompactionDiscarded):
         return then_from or 0
     if then_from is None:

@@ -1,6 +1,6 @@
 """Window strategy ``rolling``: the newest items, and the summaries of older blocks. Source: R-001-1 … R-001-9."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -11,6 +11,10 @@ from projections.strategies.base import Hints, StateView, WindowConfig, WindowSt
 from projections.summaries import Summary
 from projections.tool_pairs import group_units
 from projections.window import Window
+
+#: How many entries before the oldest one that is shown may be the beginning of its answer: a window never reads all
+#: that an assistant said in a row.
+_LONGEST_BEGINNING: Final = 100
 
 
 class Rolling(WindowConfig):
@@ -41,8 +45,8 @@ def _with_whole_answers(active: PagedEntries, groups: list[tuple[Entry, ...]]) -
     What is missing comes in the oldest group that has some of its answer.
     """
     homes = {entry.version: number for number, group in reversed([*enumerate(groups)]) for entry in group}
-    begin = active.count_before(min(homes, default=0))
-    while begin and (active[begin].answers or active[begin].of_server_tool):
+    oldest = begin = active.count_before(min(homes, default=0))
+    while begin and oldest - begin < _LONGEST_BEGINNING and (active[begin].answers or active[begin].of_server_tool):
         begin -= 1
     missing: dict[int, list[Entry]] = {}
     for unit in group_units(active[begin:]):

@@ -196,10 +196,14 @@ async def first_window(role: str, read: Read) -> list[str]:
     return store.calls
 
 
-@pytest.mark.parametrize("role", ["user", "assistant"])
-async def test_the_first_window_of_a_new_process_takes_one_round_trip(role: str) -> None:
-    """Also within a turn of 1,150 entries: only a budget asks where it began."""
-    assert await first_window(role, lambda ledger: ledger.get_context_for_llm("s")) == ["load_with_events"]
+@pytest.mark.parametrize(("role", "looks"), [("user", 0), ("assistant", 2)])
+async def test_the_first_window_of_a_new_process_takes_one_round_trip(role: str, looks: int) -> None:
+    """Also within a turn of 1,150 entries: only a budget asks where it began.
+
+    Within as many of the assistant the beginning of an answer is looked for, at most 100 entries back (R-001-4).
+    """
+    calls = await first_window(role, lambda ledger: ledger.get_context_for_llm("s"))
+    assert calls == ["load_with_events"] + ["read_versions"] * looks
 
 
 async def test_a_budget_takes_no_round_trip_more_than_its_window() -> None:

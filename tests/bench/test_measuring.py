@@ -178,7 +178,7 @@ def test_every_row_has_a_workload_and_every_workload_a_row() -> None:
     rows = [*MUST_SHOW, *MORE]
     assert len({row.key for row in rows}) == len(rows)
     assert {row.workload for row in rows} == set(WORKLOADS)
-    assert len(MUST_SHOW) == 17
+    assert len(MUST_SHOW) == 19
     assert all(goal is not None for row in MUST_SHOW for goal in row.parts.values())
 
 

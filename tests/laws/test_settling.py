@@ -136,6 +136,11 @@ async def test_nothing_due_is_forgotten_after_settle(check) -> None:
             await check(seed)
 
 
+async def test_what_two_running_compactions_held_up_follows() -> None:
+    """R-CMP-8: the one that ended first is due again, over what the other was still about."""
+    await check_nothing_waits(3196505789)
+
+
 @pytest.mark.slow
 @CHECKS
 async def test_nothing_due_is_forgotten_after_settle_in_many_histories(check) -> None:
@@ -150,7 +155,7 @@ async def test_a_compactor_that_stops_after_a_discarded_result_is_noticed(
 ) -> None:
     """Negative control: only a completed block is followed by the next one, as it was."""
 
-    def forgets(job: CompactionJob, state: SessionState, event: RecordedEvent, then_from: int | None) -> int | None:
+    def forgets(job: CompactionJob, event: RecordedEvent, then_from: int | None) -> int | None:
         if then_from is None:
             return None
         queue = job.request.block is not None and isinstance(event.payload, CompactionCompleted)

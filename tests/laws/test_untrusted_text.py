@@ -63,6 +63,7 @@ PLACES: Final = {
     "ledger/importers/openai_responses.py": "the same",
     "ledger/importers/parts/response_items.py": "the same",
     "ledger/importers/parts/run_messages.py": "the same",
+    "ledger/importers/parts/run_steps.py": "the same",
     "ledger/importers/sharegpt.py": "the same",
     "ledger/importers/parts/message_parts.py": "reports of agents; one of the system needs the right",
     "ledger/importers/parts/reported_calls.py": "the same",

@@ -105,14 +105,8 @@ async def edit_in_a_fork(ledger: MemoryLedger) -> None:
     await ledger.remove_entry("f", "mine")
 
 
-async def set_a_lifetime_after_the_end(ledger: MemoryLedger) -> None:
-    await end(ledger)
-    await ledger.set_expiry("s", 5)
-
-
 LEGAL: dict[str, Callable[[MemoryLedger], Any]] = {
-    each.__name__.replace("_", " "): each
-    for each in (end, fork_after_the_end, edit_in_a_fork, set_a_lifetime_after_the_end)
+    each.__name__.replace("_", " "): each for each in (end, fork_after_the_end, edit_in_a_fork)
 }
 
 

@@ -65,7 +65,9 @@ ANSWERED: Final = "the ETag says it"
 OF_ENTRIES: Final = {
     "recorded_us": MICROSECONDS,
     **dict.fromkeys(("claimed_at", "write_id", "fallback", "listed", "pinned", "outcome"), INSIDE),
-    **dict.fromkeys(("starts_interaction", "ends_turn", "time_and_place", "answers", "thinks"), INSIDE),
+    **dict.fromkeys(
+        ("starts_interaction", "ends_turn", "time_and_place", "answers", "thinks", "of_server_tool"), INSIDE
+    ),
 }
 
 OF_SUMMARIES: Final = {
@@ -172,6 +174,7 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
     viewing.LeftShape: ((entry_fates.Left,), {}),
     viewing.ReturnedShape: ((entry_fates.Returned,), {}),
     viewing.OverlayShape: ((entry_fates.Overlay,), {}),
+    viewing.WindowNotKnownShape: ((windows.WindowNotKnown,), {}),
     viewing.EditedEntryShape: ((entry_fates.EditedEntry,), {}),
     viewing.CreatedSummaryShape: ((entry_fates.CreatedSummary,), {}),
     viewing.EndedSummaryShape: ((entry_fates.EndedSummary,), {}),
@@ -237,6 +240,7 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
             "profile": "part of `config`",
             "since": "the library has the events",
             "rebuild_id": "with a rebuild the answer is 202 and another one",
+            "opened": "the log has `session.opened`",
         },
     ),
 }

@@ -167,7 +167,8 @@ class Pool:
 
     def __init__(self, connector: Connector) -> None:
         self.connector = connector
-        self._wait_s = connection_wait_s(connector.target.url, connector.target.timeout_s)
+        with translated():  # it reads the URL
+            self._wait_s = connection_wait_s(connector.target.url, connector.target.timeout_s)
         most = connector.target.connections
         self._unused = UnusedConnections(
             after_s=self._wait_s * _UNUSED,
