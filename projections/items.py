@@ -134,6 +134,10 @@ def end_batch(items: Items) -> Items:
 def continued(items: Items, counted: CountedItems, window: ActiveEntries) -> Items:
     """Return what was counted elsewhere, after the newest entry of *items*; its calls are those of *window*."""
     calls = ((window.at(version), abandoned) for version, abandoned in counted.waiting)
+    answer, newest = items.answer, window.entries.last_version or 0
+    if answer is not None and answer.waits and counted.messages.starts[-1:] > (newest,):
+        # the newest entry completed an item there: what stood between it and the call has left
+        answer = replace(answer, calls=False, waits=False)
     return Items(
         _numbering(counted.interactions),
         _numbering(counted.messages),
@@ -144,7 +148,7 @@ def continued(items: Items, counted: CountedItems, window: ActiveEntries) -> Ite
         ),
         counted.closed,
         counted.counted,
-        items.answer,
+        answer,
     )
 
 

@@ -53,9 +53,13 @@ async def check(seed: int, store: Store, *, ways: Sequence[Detour] = DETOURS, wi
 _AT_ONCE: Final = 8
 
 
+#: Where the seeds of the quick runs begin: those of the slow run begin anywhere.
+_KNOWN: Final = 738_862_560
+
+
 @contextmanager
-def seeds(count: int) -> Iterator[list[int]]:
-    start = secrets.randbits(32)
+def seeds(count: int, start: int | None = None) -> Iterator[list[int]]:
+    start = secrets.randbits(32) if start is None else start
     print(f"seed {start}")
     yield [start + number for number in range(count)]
 
@@ -66,7 +70,7 @@ async def check_all(tried: Sequence[int], store: Store, **how: Any) -> None:
 
 
 async def test_a_session_goes_on__LAW_28(store: Store) -> None:
-    with seeds(100) as tried:
+    with seeds(100, _KNOWN) as tried:
         await check_all(tried, store)
 
 
@@ -79,7 +83,7 @@ async def test_a_session_goes_on_in_many_histories__LAW_28(store: Store) -> None
 
 async def test_what_a_search_brings_back_is_the_same__LAW_28(store: Store) -> None:
     """R-REC-4: the window `recall` shows the same entries and the same gaps."""
-    with seeds(40) as tried:
+    with seeds(40, _KNOWN) as tried:
         await check_all(tried, store, window="recall")
 
 
