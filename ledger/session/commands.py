@@ -218,12 +218,16 @@ class ImportedSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReplaceState(msgspec.Struct, frozen=True):
-    """Replace the state by an exported one (R-000-15); *continuation* numbers the entries from 1."""
+    """Replace the state by an exported one (R-000-15); *continuation* numbers the entries from 1.
+
+    *versions* are those that the entries have in this log, if they are of it.
+    """
 
     write_id: str
     entries: tuple[EntryAdded, ...]
     summaries: tuple[ImportedSummary, ...]
     continuation: Continuation | None = None
+    versions: tuple[int, ...] = ()
 
 
 class RestoreState(msgspec.Struct, frozen=True):

@@ -82,6 +82,21 @@ def renumbered(counted: Continuation, at: Callable[[int], int], *, among: Sequen
     )
 
 
+def entries_of_blocks(state: SessionState) -> set[int]:
+    """Return the versions that the progress of strategies names, also of entries that have left the window since."""
+    named: set[int] = set()
+
+    def note(covered: Ranges) -> Ranges:
+        named.update(ranges.versions(covered))
+        return covered
+
+    for compaction in state.config.compactions:
+        fold, folded = COMPACTIONS[compaction.type].progress, state.progress_of(compaction.key)
+        if folded is not None and fold is not None and fold.renumbered is not None:
+            fold.renumbered(folded, note)
+    return named
+
+
 def _goes_along(strategy: str) -> bool:
     fold = COMPACTIONS[strategy].progress
     return fold is not None and fold.renumbered is not None

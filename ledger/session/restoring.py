@@ -1,7 +1,7 @@
 """What a restore decides: the state of a version again, so that strategies go on as they would have from there."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -11,12 +11,13 @@ from ledger.events import (
     CompactionContinued,
     ConfigChanged,
     ContextSet,
+    EntryAdded,
     Event,
     RecordedEvent,
     SessionCleared,
 )
 from ledger.session.commands import ChangeConfig, ReplaceState, RestoreState
-from ledger.session.continuation import continuation_of, renumbered
+from ledger.session.continuation import continuation_of, entries_of_blocks, renumbered
 from ledger.session.merge.fields import context_text
 from ledger.session.merge.merging import merge, started
 from ledger.session.state import SESSION, SessionState, end_of_batch
@@ -44,22 +45,53 @@ def restore(state: SessionState, command: RestoreState) -> list[Event]:
     now = [entry.version for entry in after.window.entries]
     next_version = now[-1] + 1 if now else after.version + 1
     at = [*now, next_version]
+    again = {} if command.anew is None else _again(command.anew, state, events)
     wanted = [(summary.summary_id, bisect_left(before, summary.first_version)) for summary in past.summaries.live]
     if wanted != [(summary.summary_id, bisect_left(now, summary.first_version)) for summary in after.summaries.live]:
         # also those that the end of the batch would evict, because others take their place first
         live = tuple(summary.summary_id for summary in within.summaries.live)
         events += [ContextSet(write_id=put.write_id, folds=live)] if live else []
-        for number, (summary, (_, place)) in enumerate(zip(past.summaries.live, wanted, strict=True)):
+        summaries = [_renumbered(summary, again) for summary in past.summaries.live] if again else past.summaries.live
+        for number, (summary, (_, place)) in enumerate(zip(summaries, wanted, strict=True)):
             own = summary.first_version
             # what it covers may be where it was, and be recalled before or after it
             stays = own > after.cleared_version and bisect_left(now, own) == place
             first = own if stays else at[place]
             events.append(_restored(summary, put.write_id, f"{put.write_id}-{number}", first))
+    left = _left(past, after, again)
+    before, now = sorted([*before, *left]), sorted([*now, *left.values()])
+    at = [*now, next_version]
     counted = continuation_of(past, before)
-    if counted != continuation_of(after, now):
-        there = renumbered(counted, lambda place: at[place - 1], among=range(1, len(at)))
-        events.append(CompactionContinued(write_id=put.write_id, continuation=there))
+    if counted != continuation_of(after, now) or not entries_of_blocks(after).issubset(now):
+        continued = renumbered(counted, lambda place: at[place - 1], among=range(1, len(at)))
+        events.append(CompactionContinued(write_id=put.write_id, continuation=continued))
     return events
+
+
+def _again(anew: ReplaceState, state: SessionState, events: Sequence[Event]) -> dict[int, int]:
+    """Return the versions that the entries of *anew* get, by those that they have, where *events* follow *state*."""
+    added = (version for version, event in enumerate(events, state.version + 1) if isinstance(event, EntryAdded))
+    return dict(zip(anew.versions, added, strict=False))  # what is added after them is not of the past
+
+
+def _renumbered(summary: Summary, again: Mapping[int, int]) -> Summary:
+    """Return *summary* over the same entries, which were added *again*."""
+    covered = ranges.ranges_of(again[version] for version in ranges.versions(summary.covered) if version in again)
+    first = again.get(summary.first_version, summary.first_version)
+    return replace(summary, covered=covered, first_version=first)
+
+
+def _left(past: SessionState, after: SessionState, again: Mapping[int, int]) -> dict[int, int]:
+    """Return the entries that have left the window of *past* and that blocks still name, with their versions now."""
+    active = {entry.version for entry in past.window.entries}
+    named = entries_of_blocks(past) - active
+    if again:
+        return {version: again[version] for version in named if version in again}
+    if past.cleared_version != after.cleared_version:
+        return {}
+    stay = {entry.version for entry in after.window.entries}
+    moved = min(active - stay, default=past.version + 1)
+    return {version: version for version in named if version < moved}
 
 
 def configure(state: SessionState, command: ChangeConfig) -> list[Event]:

@@ -161,7 +161,7 @@ def whole_state(state: SessionState, history: History, new_id: Callable[[], str]
     summaries += without_summary(present, {place: left[place] for place in left.keys() - hidden}, new_id)
     batches = {write_id: new_id() for write_id in dict.fromkeys(item.write_id for item in present)}
     entries = tuple(_again(item, batches[item.write_id], state) for item in present)
-    return ReplaceState(new_id(), entries, tuple(summaries))
+    return ReplaceState(new_id(), entries, tuple(summaries), versions=tuple(item.version for item in present))
 
 
 def without_summary(
