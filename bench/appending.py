@@ -11,7 +11,7 @@ from bench.measure import Work, cpu_seconds, latencies, ratio
 from bench.plain import BlockingTable
 from bench.rows import Figures
 from bench.setting import FULL, Setting, fresh_namespace, ledger_over, plain_session, request
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from ledger.sync import SyncMemoryLedger

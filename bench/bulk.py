@@ -13,7 +13,7 @@ from bench.measure import Work, latencies, ratio
 from bench.new_process import Job
 from bench.rows import Figures
 from bench.setting import Setting, fresh_namespace, ledger_over, plain_rows, request
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 
 _ENTRIES = 1_000

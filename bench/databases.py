@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 from psycopg import sql
 
-from ledger.stores.embedded import DATABASE, EmbeddedServer
+from ledger.stores.embedded.server import DATABASE, EmbeddedServer
 from ledger.stores.factory import prepare
 
 _LOGIN: Final = "bench_application"

@@ -3,15 +3,15 @@
 from typing import Final
 
 from bench.setting import FULL, Setting
-from ledger.clock import SystemClock
-from ledger.event_encoding import append_request
-from ledger.ids import Stream
+from ledger.events.clock import SystemClock
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store
+from ledger.ports.event_encoding import append_request
 from ledger.session.commands import OpenSession
-from ledger.session.decisions import decide
+from ledger.session.decide import decide
 from ledger.session.state import SessionState
-from projections import config as memory_config
+from projections.memory_config import config as memory_config
 
 _BATCH: Final = 1_000
 

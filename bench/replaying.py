@@ -8,7 +8,7 @@ from bench.filling import fill
 from bench.measure import Work, latencies, ratio
 from bench.rows import Figures
 from bench.setting import TOKENIZER, Setting, fresh_namespace, ledger_over, plain_rows, plain_session
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.session.fast_fold import SESSION_IN_RUNS
 

@@ -10,7 +10,7 @@ import psycopg
 from bench.measure import Work, latencies, ratio
 from bench.rows import Figures
 from bench.setting import Setting, fresh_namespace, ledger_over
-from ledger.ids import namespace_id
+from ledger.events.ids import namespace_id
 from ledger.memory import MemoryLedger
 from ledger.ports.search_index import SEARCH, SearchQuery
 

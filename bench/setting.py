@@ -13,15 +13,15 @@ import msgspec
 from bench.plain import PlainTable
 from ledger import MemoryLedger
 from ledger.application.services import Services
-from ledger.clock import SystemClock
-from ledger.event_encoding import new_event
 from ledger.events import EntryAdded, NewEvent
-from ledger.ids import Stream, namespace_id
-from ledger.importers import documents, read
+from ledger.events.clock import SystemClock
+from ledger.events.ids import Stream, namespace_id
+from ledger.formats.importers import documents, read
+from ledger.llm.tokenizers import entry_event
 from ledger.ports import AppendRequest, Store, StreamWrite
-from ledger.session.drafts import EntryDraft
+from ledger.ports.event_encoding import new_event
+from ledger.session.entry_drafts import EntryDraft
 from ledger.stores.postgres import PostgresStore, Target
-from ledger.tokenizers import entry_event
 
 EXAMPLE: Final = Path(__file__).parents[1] / "examples" / "coding_agent.jsonl"
 TOKENIZER: Final = "approximate"  # token counting is not compared

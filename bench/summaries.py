@@ -14,13 +14,13 @@ from statistics import median
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from ledger.backtest.questions import Question, Transcript, read_questions
 from ledger.events import RecordedEvent
-from ledger.importers import documents, read
-from ledger.session.drafts import EntryDraft
-from ledger.summarizers.extractive import extract
-from ledger.summarizers.overview import overview_of
-from ledger.tokenizers import TOKENIZERS, entry_event
+from ledger.formats.importers import documents, read
+from ledger.llm.summarizers.extractive import extract
+from ledger.llm.summarizers.overview import overview_of
+from ledger.llm.tokenizers import TOKENIZERS, entry_event
+from ledger.replay.backtest.questions import Question, Transcript, read_questions
+from ledger.session.entry_drafts import EntryDraft
 from projections.entries import Entry, added
 
 BLOCK: Final = 2_000

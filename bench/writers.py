@@ -9,10 +9,10 @@ from bench.measure import Work, cpu_seconds, latencies, ratio
 from bench.plain import PlainTable
 from bench.rows import Figures
 from bench.setting import Setting, fresh_namespace, ledger_over, plain_rows, plain_session, request
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store
-from ledger.session.drafts import EntryDraft
+from ledger.session.entry_drafts import EntryDraft
 
 _WRITERS = 256
 _FEW = 8

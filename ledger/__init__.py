@@ -8,8 +8,6 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # `typing` takes as long to import as Python takes to start
 if TYPE_CHECKING:
-    from ledger.embedders.local import LocalEmbedder
-    from ledger.embedders.openai import OpenAIEmbedder
     from ledger.errors import (
         Busy,
         CompactionInProgress,
@@ -61,15 +59,17 @@ if TYPE_CHECKING:
         VersionNotFound,
     )
     from ledger.events import RecordedEvent
-    from ledger.ids import Stream
+    from ledger.events.ids import Stream
+    from ledger.indexes.stored_projections.staleness import StaleAnswer
+    from ledger.llm.embedders.local import LocalEmbedder
+    from ledger.llm.embedders.openai_embedder import OpenAIEmbedder
+    from ledger.llm.summarizers.openai_summarizer import OpenAISummarizer
+    from ledger.llm.tokenizers import tool_tokens
     from ledger.memory import MemoryLedger
-    from ledger.ports.models import Embedder, Summarizer, SummaryText
-    from ledger.stored_projections.staleness import StaleAnswer
+    from ledger.ports.language_models import Embedder, Summarizer, SummaryText
     from ledger.stores.in_memory import InMemoryStore
-    from ledger.summarizers.openai import OpenAISummarizer
     from ledger.sync import SyncMemoryLedger
-    from ledger.tokenizers import tool_tokens
-    from projections.config import MemoryConfig
+    from projections.memory_config.config import MemoryConfig
 
 __version__ = "0.1.0"
 
@@ -140,20 +140,20 @@ __all__ = [
 
 #: Loaded on first use, so that importing `ledger` is quick; importing `projections` runs this file too.
 _MODULES = dict.fromkeys(__all__, "ledger.errors") | {
-    "Embedder": "ledger.ports.models",
+    "Embedder": "ledger.ports.language_models",
     "InMemoryStore": "ledger.stores.in_memory",
-    "LocalEmbedder": "ledger.embedders.local",
-    "MemoryConfig": "projections.config",
+    "LocalEmbedder": "ledger.llm.embedders.local",
+    "MemoryConfig": "projections.memory_config.config",
     "MemoryLedger": "ledger.memory",
-    "OpenAIEmbedder": "ledger.embedders.openai",
-    "OpenAISummarizer": "ledger.summarizers.openai",
+    "OpenAIEmbedder": "ledger.llm.embedders.openai_embedder",
+    "OpenAISummarizer": "ledger.llm.summarizers.openai_summarizer",
     "RecordedEvent": "ledger.events",
-    "StaleAnswer": "ledger.stored_projections.staleness",
-    "Stream": "ledger.ids",
-    "Summarizer": "ledger.ports.models",
-    "SummaryText": "ledger.ports.models",
+    "StaleAnswer": "ledger.indexes.stored_projections.staleness",
+    "Stream": "ledger.events.ids",
+    "Summarizer": "ledger.ports.language_models",
+    "SummaryText": "ledger.ports.language_models",
     "SyncMemoryLedger": "ledger.sync",
-    "tool_tokens": "ledger.tokenizers",
+    "tool_tokens": "ledger.llm.tokenizers",
 }
 
 

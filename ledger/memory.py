@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 
-from ledger.operations import lazy_module, operation
+from ledger.application.facade.operations import lazy_module, operation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,76 +20,67 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from ledger.application import (
-        compaction,
-        configuration,
-        context,
-        entries,
-        entry_pages,
-        family,
-        finding,
-        forks,
-        kept,
-        kept_reading,
-        lifetime,
-        log,
-        messages,
-        model_calls,
-        notifications,
-        open_ledger,
-        past_summaries,
-        provenance,
-        reading,
-        restore,
-        search,
-        session_data,
-        session_writes,
-        stored_projections,
-        tail,
-        transcript,
-        transfer,
-        viewing,
-        what_if,
-        windows,
-    )
+    from ledger.application import notifications, open_ledger
+    from ledger.application.auditing import past_summaries, provenance
+    from ledger.application.auditing import shown_calls as model_calls
+    from ledger.application.auditing import stored_log as log
+    from ledger.application.compacting import compact as compaction
+    from ledger.application.forking import fork as forks
+    from ledger.application.forking import fork_family as family
     from ledger.application.handle import NamespaceHandle
+    from ledger.application.indexing import projection_builds as stored_projections
+    from ledger.application.reading import contexts as context
+    from ledger.application.reading import entry_pages, transcript
+    from ledger.application.reading import key_value_reads as kept_reading
+    from ledger.application.reading import session_reads as reading
+    from ledger.application.reading import timeline_pages as viewing
+    from ledger.application.reading import window_views as windows
+    from ledger.application.replaying import replay_session as what_if
+    from ledger.application.searching import exact_text as finding
+    from ledger.application.searching import session_search as search
+    from ledger.application.transferring import transfer_sessions as transfer
+    from ledger.application.writing import configuration, lifetime, restore, session_writes, tail
+    from ledger.application.writing import entry_writes as entries
+    from ledger.application.writing import key_values as kept
+    from ledger.application.writing import provider_messages as messages
+    from ledger.application.writing import session_object as session_data
+    from ledger.llm.summarizers import SummarizerChoice
     from ledger.long_term_memory import LongTermMemory
     from ledger.ports import Store
-    from ledger.ports.models import Embedder
+    from ledger.ports.language_models import Embedder
     from ledger.settings import Secret
-    from ledger.summarizers import SummarizerChoice
-    from projections.config import MemoryConfig
+    from projections.memory_config.config import MemoryConfig
 else:
-    provenance = lazy_module("ledger.application.provenance")
-    compaction = lazy_module("ledger.application.compaction")
-    configuration = lazy_module("ledger.application.configuration")
-    context = lazy_module("ledger.application.context")
-    entries = lazy_module("ledger.application.entries")
-    entry_pages = lazy_module("ledger.application.entry_pages")
-    finding = lazy_module("ledger.application.finding")
-    family = lazy_module("ledger.application.family")
-    forks = lazy_module("ledger.application.forks")
-    kept = lazy_module("ledger.application.kept")
-    kept_reading = lazy_module("ledger.application.kept_reading")
-    lifetime = lazy_module("ledger.application.lifetime")
-    log = lazy_module("ledger.application.log")
-    messages = lazy_module("ledger.application.messages")
+    provenance = lazy_module("ledger.application.auditing.provenance")
+    compaction = lazy_module("ledger.application.compacting.compact")
+    configuration = lazy_module("ledger.application.writing.configuration")
+    context = lazy_module("ledger.application.reading.contexts")
+    entries = lazy_module("ledger.application.writing.entry_writes")
+    entry_pages = lazy_module("ledger.application.reading.entry_pages")
+    finding = lazy_module("ledger.application.searching.exact_text")
+    family = lazy_module("ledger.application.forking.fork_family")
+    forks = lazy_module("ledger.application.forking.fork")
+    kept = lazy_module("ledger.application.writing.key_values")
+    kept_reading = lazy_module("ledger.application.reading.key_value_reads")
+    lifetime = lazy_module("ledger.application.writing.lifetime")
+    log = lazy_module("ledger.application.auditing.stored_log")
+    messages = lazy_module("ledger.application.writing.provider_messages")
     notifications = lazy_module("ledger.application.notifications")
     open_ledger = lazy_module("ledger.application.open_ledger")
-    past_summaries = lazy_module("ledger.application.past_summaries")
-    reading = lazy_module("ledger.application.reading")
-    restore = lazy_module("ledger.application.restore")
-    search = lazy_module("ledger.application.search")
-    session_data = lazy_module("ledger.application.session_data")
-    session_writes = lazy_module("ledger.application.session_writes")
-    stored_projections = lazy_module("ledger.application.stored_projections")
-    tail = lazy_module("ledger.application.tail")
-    transcript = lazy_module("ledger.application.transcript")
-    transfer = lazy_module("ledger.application.transfer")
-    viewing = lazy_module("ledger.application.viewing")
-    what_if = lazy_module("ledger.application.what_if")
-    windows = lazy_module("ledger.application.windows")
-    model_calls = lazy_module("ledger.application.model_calls")
+    past_summaries = lazy_module("ledger.application.auditing.past_summaries")
+    reading = lazy_module("ledger.application.reading.session_reads")
+    restore = lazy_module("ledger.application.writing.restore")
+    search = lazy_module("ledger.application.searching.session_search")
+    session_data = lazy_module("ledger.application.writing.session_object")
+    session_writes = lazy_module("ledger.application.writing.session_writes")
+    stored_projections = lazy_module("ledger.application.indexing.projection_builds")
+    tail = lazy_module("ledger.application.writing.tail")
+    transcript = lazy_module("ledger.application.reading.transcript")
+    transfer = lazy_module("ledger.application.transferring.transfer_sessions")
+    viewing = lazy_module("ledger.application.reading.timeline_pages")
+    what_if = lazy_module("ledger.application.replaying.replay_session")
+    windows = lazy_module("ledger.application.reading.window_views")
+    model_calls = lazy_module("ledger.application.auditing.shown_calls")
 
 __all__ = ["MemoryLedger"]
 

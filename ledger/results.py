@@ -7,20 +7,20 @@ from typing import Any, Literal, TypeAlias, TypedDict
 import msgspec
 
 from ledger.events import CompactionCompleted, JsonObject, KeptSet, RebuildFailure, RecordedEvent
+from ledger.formats.messages.anthropic import anthropic_request
+from ledger.formats.messages.chat import chat_request
+from ledger.formats.messages.responses import responses_request
 from ledger.history.difference import Difference
-from ledger.messages.anthropic import anthropic_request
-from ledger.messages.chat import chat_request
-from ledger.messages.responses import responses_request
-from ledger.prices import Spending
-from ledger.session.carried import counted_by_text
+from ledger.llm.prices import Spending
+from ledger.replay.what_if.run import Answers
+from ledger.session.request_parts import counted_by_text
 from ledger.session.state import SessionState
-from ledger.what_if.run import Answers
 from projections import rendering
-from projections.budget import Budget, budget_of
-from projections.config import MemoryConfig
-from projections.config_check import ConfigFinding
 from projections.entries import Entry
 from projections.formatters import FORMATTERS, Formatter
+from projections.memory_config.budget import Budget, budget_of
+from projections.memory_config.config import MemoryConfig
+from projections.memory_config.config_check import ConfigFinding
 from projections.rebuilds import RebuildStatus
 from projections.rendering import ShownMessage, ShownText
 from projections.summaries import Summary

@@ -16,10 +16,10 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from ledger.errors import InvalidInput
-from ledger.field_messages import refused_value
-from ledger.names import DEFAULT_NAMESPACE
-from projections.languages import SearchLanguage
-from projections.ranking import Ranking
+from ledger.events.field_messages import refused_value
+from ledger.events.names import DEFAULT_NAMESPACE
+from projections.words.languages import SearchLanguage
+from projections.words.ranking import Ranking
 
 _KEY_CHARACTERS: Final = 32
 _NO_SEARCH_PATH: Final = (

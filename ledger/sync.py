@@ -17,10 +17,10 @@ from typing import Any
 
 from anyio import to_thread
 
+from ledger.application.facade.blocking import Blocking, described
+from ledger.application.facade.event_loop_thread import EventLoopThread
 from ledger.application.notifications import IN_HANDLER
-from ledger.blocking import Blocking, described
 from ledger.errors import InvalidInput
-from ledger.event_loop_thread import EventLoopThread
 from ledger.long_term_memory import LongTermMemory
 from ledger.memory import MemoryLedger
 

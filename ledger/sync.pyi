@@ -6,28 +6,33 @@ from pathlib import Path
 from typing import Any, Unpack
 from uuid import UUID
 
-from ledger.application.context_audit import ContextAudit, Derived
-from ledger.application.entry_pages import EntryRows
-from ledger.application.family import Family
-from ledger.application.finding import TextMatches
-from ledger.application.model_calls import ModelCallPage
-from ledger.application.past_summaries import PastSummaries, SummaryRecord
-from ledger.application.reading import S
-from ledger.application.windows import ShownWindow
-from ledger.compaction.result import CompactionResult
+from ledger.application.auditing.past_summaries import PastSummaries, SummaryRecord
+from ledger.application.auditing.shown_calls import ModelCallPage
+from ledger.application.forking.fork_family import Family
+from ledger.application.reading.context_audit import ContextAudit, Derived
+from ledger.application.reading.entry_pages import EntryRows
+from ledger.application.reading.session_reads import S
+from ledger.application.reading.window_views import ShownWindow
+from ledger.application.searching.exact_text import TextMatches
 from ledger.events import JsonObject, RecordedEvent, ToolStatus
+from ledger.formats.export.importing import Imported, Lines
+from ledger.formats.importers import Conversation, TranscriptFile
+from ledger.formats.messages.message_intake import Message
 from ledger.history.difference import Difference
-from ledger.history.log import EntryRecord, LoggedEvent
 from ledger.history.log_page import LogPage
-from ledger.importers import Conversation, TranscriptFile
+from ledger.history.log_reads import EntryRecord, LoggedEvent
+from ledger.indexes.search.search_results import SearchResult
+from ledger.indexes.stored_projections.registry import BuildStatus, RebuiltProjection, StoredProjectionInfo
+from ledger.llm.compaction.compaction_result import CompactionResult
+from ledger.llm.summarizers import SummarizerChoice
 from ledger.long_term_memory.forget_policy import ForgetPolicy
-from ledger.long_term_memory.results import ForgetResult, LongTermRecord, RecordPage, Revision
+from ledger.long_term_memory.record_results import ForgetResult, LongTermRecord, RecordPage, Revision
 from ledger.long_term_memory.search_queries import RecordSearch
-from ledger.messages.reading import Message
 from ledger.ports import Store
-from ledger.ports.models import Embedder
-from ledger.ports.records import StoredRecord
+from ledger.ports.language_models import Embedder
+from ledger.ports.record_store import StoredRecord
 from ledger.ports.session_index import IndexedSession, LifeStatus
+from ledger.replay.what_if.recorded_answers import OnMiss
 from ledger.results import (
     Added,
     AddedEntry,
@@ -50,22 +55,17 @@ from ledger.results import (
     WhatIf,
     When,
 )
-from ledger.search.results import SearchResult
-from ledger.session.drafts import EntryDraft
-from ledger.session.kept_drafts import KeptDraft
+from ledger.session.entry_drafts import EntryDraft
+from ledger.session.key_value_drafts import KeptDraft
 from ledger.session.state import SessionState
 from ledger.settings import Secret
-from ledger.stored_projections.registry import BuildStatus, RebuiltProjection, StoredProjectionInfo
-from ledger.summarizers import SummarizerChoice
-from ledger.transfer.importing import Imported, Lines
 from ledger.verification import VerifyReport
-from ledger.what_if.answers import OnMiss
-from projections.config import MemoryConfig
 from projections.entries import Entry
-from projections.entry_fates import Timeline
-from projections.history import History
+from projections.log.entry_fates import Timeline
+from projections.log.history import History
+from projections.memory_config.config import MemoryConfig
 from projections.projection import Projection
-from projections.record_filters import FilterCondition
+from projections.records.record_filters import FilterCondition
 from projections.stats import MemoryMetrics, SessionStats
 from projections.strategies.base import CompactionPlan
 from projections.summaries import Summary
@@ -505,7 +505,7 @@ class SyncMemoryLedger:
         again: bool = False,
         progress: Callable[[int, int], None] = ...,
     ) -> Imported:
-        """Record conversations read by `ledger.importers`, all in one transaction, and each entry once."""
+        """Record conversations read by `ledger.formats.importers`, all in one transaction, and each entry once."""
     def verify(
         self,
         session_id: str | None = None,

@@ -22,7 +22,7 @@ from ledger.events import (
     RecordedEvent,
     SessionCleared,
 )
-from projections import ranges
+from projections.values import ranges
 
 
 class InFlight(msgspec.Struct, frozen=True):

@@ -14,10 +14,10 @@ import msgspec
 
 from ledger.errors import LogCorrupted
 from ledger.events import EntryAdded, EntryEdited, Ranges, RecordedEvent
-from projections import ranges
 from projections.entries import Entry, added, edited
-from projections.packed_versions import pack, unpack
 from projections.tool_pairs import orphans
+from projections.values import ranges
+from projections.values.packed_versions import pack, unpack
 
 P = TypeVar("P", "EntryPage", "PageFacts")
 

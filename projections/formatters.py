@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ledger.canonical import canonical_json
 from ledger.events import JsonObject
+from ledger.events.canonical import canonical_json
 from projections.entries import Entry
 from projections.prompts import marked
 from projections.rendering import message_of, summary_as_message

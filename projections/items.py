@@ -15,10 +15,10 @@ import msgspec
 from msgspec.structs import replace
 
 from ledger.events import CountedItems, Numbered, Ranges
-from projections import ranges
 from projections.entries import Entry
-from projections.packed_versions import Versions
 from projections.tool_pairs import AnswerRun, Call, answer_after, group_units
+from projections.values import ranges
+from projections.values.packed_versions import Versions
 from projections.window import ActiveEntries
 
 ItemUnit: TypeAlias = Literal["interaction", "entry"]

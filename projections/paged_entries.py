@@ -8,9 +8,10 @@ from typing import overload
 import msgspec
 
 from ledger.events import Ranges
-from projections import entry_page, ranges
+from projections import entry_page
 from projections.entries import Entry
 from projections.entry_page import EntryPage, PageFacts, PagesMissing, facts_of, joined_facts, joined_pages, settled
+from projections.values import ranges
 
 
 class PagedEntries:

@@ -13,8 +13,8 @@ from typing import Literal
 
 import msgspec
 
-from ledger.canonical import canonical_json
 from ledger.events import JsonObject
+from ledger.events.canonical import canonical_json
 from projections.entries import Entry
 from projections.summaries import Summary
 

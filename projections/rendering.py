@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
-from ledger.canonical import canonical_json
 from ledger.events import JsonObject
+from ledger.events.canonical import canonical_json
 from projections.entries import HIDDEN, ONLY_REASONING, ONLY_THINKING, Entry
 from projections.prompts import SUMMARY_HEADER, label, marked
 from projections.summaries import Summary

@@ -15,7 +15,7 @@ from ledger.events import (
     RecordedEvent,
     SessionCleared,
 )
-from projections import ranges
+from projections.values import ranges
 
 _NOTED: Final = 3  # as many as a reader is told why
 

@@ -16,7 +16,7 @@ from ledger.events import (
     SessionCleared,
     to_datetime,
 )
-from projections import ranges
+from projections.values import ranges
 
 #: The key of a summary that a caller wrote (R-004-9); compactions have the keys of their configs.
 CONTEXT_KEY = "context"

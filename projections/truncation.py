@@ -14,11 +14,11 @@ from datetime import datetime
 from typing import TypeAlias
 
 from ledger.events import Ranges
-from projections import ranges
 from projections.entries import Entry
 from projections.entry_page import EntryPage, PagesMissing
 from projections.paged_entries import PagedEntries
 from projections.usage import fitting
+from projections.values import ranges
 
 Entries: TypeAlias = PagedEntries
 

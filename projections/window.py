@@ -18,12 +18,12 @@ from ledger.events import (
     SessionCleared,
     ToolStatus,
 )
-from projections import ranges
 from projections.entries import Entry, added, edited, returned
 from projections.paged_entries import PagedEntries
 from projections.summaries import Summary
 from projections.tool_pairs import Call
-from projections.word_index import Why
+from projections.values import ranges
+from projections.words.word_index import Why
 
 
 class ActiveEntries(msgspec.Struct, frozen=True):

@@ -44,7 +44,7 @@ from ledger.events import (
     to_datetime,
     to_microseconds,
 )
-from projections import ranges
+from projections.values import ranges
 
 _CONTEXTS: Final = 64
 

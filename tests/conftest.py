@@ -12,7 +12,7 @@ import pytest
 
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.embedded.server import EmbeddedServer
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from tests.support import examples

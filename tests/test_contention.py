@@ -5,10 +5,10 @@ from collections.abc import Generator
 
 import pytest
 
-from ledger.compaction.driving import drive, run_at_once
-from ledger.contention import until_uncontended
 from ledger.errors import InvalidInput, SummarizerFailed, Unavailable, VersionConflict
+from ledger.llm.compaction.driving import drive, run_at_once
 from ledger.ports import SummaryText
+from ledger.ports.contention import until_uncontended
 
 
 async def test_an_attempt_is_repeated_until_no_other_writer_comes_first() -> None:

@@ -5,9 +5,9 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from ledger.chain import ZERO_HASH, event_hash, frame, place
 from ledger.events import NewEvent, StoredEvent
-from ledger.ids import Stream, namespace_id
+from ledger.events.chain import ZERO_HASH, event_hash, frame, place
+from ledger.events.ids import Stream, namespace_id
 
 KEY_ID = UUID("11111111-2222-4333-8444-555555555555")
 COMMITMENT = bytes.fromhex("a37f726c778deacd367672e12f4e5d71126fdff08b606932d08e2538d3c73497")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.embedded.server import EmbeddedServer
 from tests.support.databases import Server
 from tests.support.scheduling import scope_of
 

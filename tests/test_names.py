@@ -8,8 +8,8 @@ from hypothesis import given as law
 from hypothesis import strategies as st
 
 from ledger.errors import InvalidInput
-from ledger.ids import Stream
-from ledger.names import check_entry_id, check_idempotency_key, check_name, is_visible
+from ledger.events.ids import Stream
+from ledger.events.names import check_entry_id, check_idempotency_key, check_name, is_visible
 
 BARRED = {
     "C0": "\x00\x01\t\n\r\x1f",

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given as law
 from hypothesis import strategies as st
 
-from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
-from ledger.strict_json import JsonLimits, check_value, parse
+from ledger.events.canonical import canonical_json
+from ledger.events.strict_json import JsonLimits, check_value, parse
 
 MIB = 1024 * 1024
 

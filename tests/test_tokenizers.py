@@ -10,9 +10,9 @@ import pytest
 
 from ledger.errors import InvalidInput
 from ledger.events import EntryAdded
-from ledger.session.drafts import EntryDraft, draft_entry
+from ledger.llm.tokenizers import TOKENIZERS, Exact, encoding, entry_event
+from ledger.session.entry_drafts import EntryDraft, draft_entry
 from ledger.session.views import plan_manual
-from ledger.tokenizers import TOKENIZERS, Exact, encoding, entry_event
 from projections.strategies.token_threshold import TokenThreshold
 from tests.support.specification import given
 

@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from ledger.backtest.budgets import with_budget
-from ledger.backtest.columns import percent
-from ledger.backtest.questions import Question, read_questions
-from ledger.backtest.running import BacktestSession, Plan, run
-from ledger.backtest.totals import CategoryRow, Row, row
-from ledger.importers import Conversation, Document, documents, read
+from ledger.events.strict_json import parse
+from ledger.formats.importers import Conversation, Document, documents, read
+from ledger.llm.prices import load_prices
 from ledger.memory import MemoryLedger
-from ledger.prices import load_prices
+from ledger.replay.backtest.backtest_run import BacktestSession, Plan, run
+from ledger.replay.backtest.budgets import with_budget
+from ledger.replay.backtest.columns import percent
+from ledger.replay.backtest.questions import Question, read_questions
+from ledger.replay.backtest.totals import CategoryRow, Row, row
 from ledger.stores.in_memory import InMemoryStore
-from ledger.strict_json import parse
-from projections import config as memory_config
+from projections.memory_config import config as memory_config
 from tools.ingredients import VARIANTS, shares
 
 ROOT: Final = Path(__file__).parents[1]

@@ -11,7 +11,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from ledger.backtest.totals import at_rank
+from ledger.replay.backtest.totals import at_rank
 from projections.strategies import WINDOWS
 from tools.rasters import AHEAD, BEHIND, LEFT_OUT, ROOT, SHOWN, Raster, all_rasters
 

@@ -8,14 +8,14 @@ from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
-from ledger.backtest.questions import Question, Transcript
-from ledger.backtest.running import BacktestSession
-from ledger.embedders.local import LocalEmbedder
+from ledger.llm.embedders.local import LocalEmbedder
+from ledger.replay.backtest.backtest_run import BacktestSession
+from ledger.replay.backtest.questions import Question, Transcript
 from projections.entries import Entry
-from projections.history import HISTORY
-from projections.languages import SearchLanguage
-from projections.ranking import DEFAULT_RANKING, FUSED, Ranking, fuse
-from projections.retrieved import index_of
+from projections.log.history import HISTORY
+from projections.strategies.retrieved import index_of
+from projections.words.languages import SearchLanguage
+from projections.words.ranking import DEFAULT_RANKING, FUSED, Ranking, fuse
 
 #: From entries to what finds at most ten of them, by version, best first.
 Search: TypeAlias = Callable[[str], list[int]]

@@ -8,18 +8,18 @@ from typing import Final
 
 import msgspec
 
-from ledger.backtest.asking import entries_behind
-from ledger.backtest.shown import Follower
 from ledger.events import EntryAdded, RecordedEvent
-from ledger.importers import documents, read
+from ledger.events.strict_json import parse
+from ledger.formats.importers import documents, read
+from ledger.llm.prices import load_prices, spending
 from ledger.memory import MemoryLedger
-from ledger.prices import load_prices, spending
+from ledger.replay.backtest.asking import entries_behind
+from ledger.replay.backtest.shown import Follower
+from ledger.replay.what_if.config_replay import replay
 from ledger.session.state import SessionState
 from ledger.stores.in_memory import InMemoryStore
-from ledger.strict_json import parse
-from ledger.what_if.replay import replay
-from projections import config as memory_config
 from projections.entries import Entry
+from projections.memory_config import config as memory_config
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.window import Window
 

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from ledger.importers import documents, read
+from ledger.formats.importers import documents, read
 from ledger.memory import MemoryLedger
 from ledger.ports import SummaryText
 from ledger.results import WhatIf
-from ledger.session.drafts import EntryDraft
+from ledger.session.entry_drafts import EntryDraft
 from ledger.session.state import end_of_batch
 from ledger.stores.in_memory import InMemoryStore
 from projections.prompts import SummaryRequest

@@ -7,8 +7,9 @@ from fastapi import APIRouter
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, iter_route_contexts
 
-from ledger.server import callers, compat, health, native
-from ledger.server.openapi_security import required_scope
+from ledger.server import compat, health, native
+from ledger.server.access import callers
+from ledger.server.http.openapi_security import required_scope
 from tools.rules import without_rules
 
 TARGET = Path(__file__).parents[1] / "docs" / "http-api.md"

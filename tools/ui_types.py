@@ -9,7 +9,7 @@ from typing import Any, Final
 from fastapi.openapi.utils import get_openapi
 
 from ledger.server import compat, native
-from ledger.server.routes import together
+from ledger.server.http.route_kinds import together
 
 TYPES: Final = Path(__file__).parent.parent / "ui" / "src" / "api.ts"
 _HEAD: Final = """\

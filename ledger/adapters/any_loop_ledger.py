@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine
 from inspect import isasyncgen, isawaitable
 from typing import Any
 
-from ledger.adapters.opening import OpenedLedger
+from ledger.adapters.opened_ledger import OpenedLedger
 from ledger.long_term_memory import LongTermMemory
 from ledger.memory import MemoryLedger
 

@@ -10,19 +10,19 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from ledger.adapters.packing import packed, unpacked
+from ledger.adapters.packed_items import packed, unpacked
 from ledger.application.handle import NamespaceHandle
-from ledger.application.kept_by_digest import read_by_digest
-from ledger.canonical import canonical_json
+from ledger.application.writing.values_by_digest import read_by_digest
 from ledger.errors import InvalidInput, LogCorrupted
 from ledger.events import JsonObject
-from ledger.ids import Stream
-from ledger.importers.parts.damaged import clean
-from ledger.importers.parts.fitting import beginning
-from ledger.limits import CONTENT_BYTES
+from ledger.events.canonical import canonical_json
+from ledger.events.ids import Stream
+from ledger.events.limits import CONTENT_BYTES
+from ledger.formats.importers.elements.damaged import clean
+from ledger.formats.importers.elements.fitting import beginning
 from ledger.session.attachments import DATA_URL, SPACE, check_beside, decoded, parts_of
-from ledger.session.drafts import EntryDraft, draft_entry
-from ledger.session.kept_drafts import KeptDraft
+from ledger.session.entry_drafts import EntryDraft, draft_entry
+from ledger.session.key_value_drafts import KeptDraft
 from ledger.session.media import measured
 from projections.entries import Entry
 

@@ -7,22 +7,22 @@ from datetime import datetime
 from typing import Any, ClassVar, Final, Self
 
 from ledger.adapters.any_loop_ledger import AnyLoopLedger
+from ledger.adapters.foreign_names import key_of, name_of
 from ledger.adapters.large_items import LargeValues, with_large_values
-from ledger.adapters.names import key_of, name_of
-from ledger.adapters.opening import OpenedLedger, repeated
-from ledger.application.context import get_context
-from ledger.application.entries import add_drafts
-from ledger.application.transcript import TranscriptAt, transcript_of
-from ledger.clock import SystemClock
+from ledger.adapters.opened_ledger import OpenedLedger, repeated
+from ledger.application.reading.contexts import get_context
+from ledger.application.reading.transcript import TranscriptAt, transcript_of
+from ledger.application.writing.entry_writes import add_drafts
 from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import JsonObject
-from ledger.importers.parts.damaged import clean
+from ledger.events.clock import SystemClock
+from ledger.formats.importers.elements.damaged import clean
 from ledger.memory import MemoryLedger
 from ledger.results import Rendering, When
-from ledger.session.drafts import EntryDraft
-from projections import config as memory_config
-from projections.config import MemoryConfig
+from ledger.session.entry_drafts import EntryDraft
 from projections.entries import Entry
+from projections.memory_config import config as memory_config
+from projections.memory_config.config import MemoryConfig
 
 #: Every message stays as it is, and nothing is compacted.
 _CONFIG: Final = memory_config.load({"profile": "none"})

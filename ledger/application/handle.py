@@ -4,18 +4,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 from uuid import UUID
 
+from ledger.application.commands.write_requests import CommandsFor, Idempotency, WriteOptions, Written
 from ledger.application.rights import OWNER, Rights
-from ledger.application.writes import CommandsFor, Idempotency, WriteOptions, Written
-from ledger.canonical import canonical_json
-from ledger.chain import request_hash
-from ledger.codec import decode
 from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import RecordedEvent
-from ledger.ids import Stream, namespace_id, request_id
+from ledger.events.canonical import canonical_json
+from ledger.events.chain import request_hash
+from ledger.events.codec import decode
+from ledger.events.ids import Stream, namespace_id, request_id
+from ledger.events.names import check_idempotency_key, named_stream
+from ledger.events.strict_json import check_integer
 from ledger.long_term_memory import LongTermMemory
-from ledger.names import check_idempotency_key, named_stream
 from ledger.results import Guard
-from ledger.strict_json import check_integer
 
 if TYPE_CHECKING:
     from ledger.application.services import Indexes, Services

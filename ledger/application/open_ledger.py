@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 from ledger.application.handle import NamespaceHandle
 from ledger.application.services import open_services
 from ledger.errors import InvalidInput
+from ledger.events.strict_json import check_flag
+from ledger.llm.summarizers import SummarizerChoice
 from ledger.ports import Store
-from ledger.ports.models import Embedder
+from ledger.ports.language_models import Embedder
 from ledger.settings import Secret, load_settings
-from ledger.strict_json import check_flag
-from ledger.summarizers import SummarizerChoice
-from projections.config import MemoryConfig
+from projections.memory_config.config import MemoryConfig
 
 L = TypeVar("L")
 

@@ -23,9 +23,9 @@ from ledger.events import (
     SummaryViewDefinition,
 )
 from ledger.session.state import SessionState
-from projections import config as memory_config
-from projections.config import MemoryConfig
-from projections.model_settings import NAMES, model_settings
+from projections.memory_config import config as memory_config
+from projections.memory_config.config import MemoryConfig
+from projections.memory_config.model_settings import NAMES, model_settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,41 +9,41 @@ from functools import cached_property
 from typing import Any, Final
 from uuid import UUID
 
-from ledger.application.command_handler import CommandHandler
-from ledger.application.compactor import Compactor
+from ledger.application.background.compactor import Compactor
+from ledger.application.commands.command_handler import CommandHandler
 from ledger.application.handle import NamespaceHandle
 from ledger.application.notifications import Notifications
 from ledger.application.rights import OWNER, Rights
-from ledger.clock import SystemClock
-from ledger.embedders import configured_embedder
 from ledger.errors import Unavailable
-from ledger.ids import namespace_id
+from ledger.events.clock import SystemClock
+from ledger.events.ids import namespace_id
+from ledger.events.names import check_actor, check_name
+from ledger.history.batched_reads import BatchedReads
+from ledger.history.snapshots import SESSIONS
+from ledger.history.state_loading import States
+from ledger.history.summary_view_snapshots import VIEW_STATES
+from ledger.indexes.search.finder import Finder
+from ledger.indexes.search.index_builds import SearchIndex
+from ledger.indexes.search.knowledge import check_usable
+from ledger.indexes.stored_projections.builds import Builds
+from ledger.indexes.stored_projections.catch_ups import CatchUps
+from ledger.indexes.stored_projections.registry import StoredProjections
+from ledger.indexes.stored_projections.session_indexes import SessionIndexes
+from ledger.indexes.stored_projections.session_list import SessionIndex
+from ledger.llm.embedders import configured_embedder
+from ledger.llm.prices import Prices, load_prices
+from ledger.llm.summarizers import SummarizerChoice, chosen_summarizer, configured_summarizer
+from ledger.llm.summarizers.model_answers import DEADLINE_S, CountedEmbedder, ModelCalls
 from ledger.long_term_memory import LongTermMemory, RecordIndexes
-from ledger.names import check_actor, check_name
 from ledger.ports import Clock, Store
-from ledger.ports.models import Embedder
-from ledger.prices import Prices, load_prices
-from ledger.search.finder import Finder
-from ledger.search.index import SearchIndex
-from ledger.search.knowledge import check_usable
+from ledger.ports.language_models import Embedder
+from ledger.replay.what_if.recorded_answers import KnownAnswers
 from ledger.settings import Secret, Settings
-from ledger.states.batched_reads import BatchedReads
-from ledger.states.loading import States
-from ledger.states.snapshots import SESSIONS
-from ledger.states.summary_views import VIEW_STATES
-from ledger.stored_projections.builds import Builds
-from ledger.stored_projections.catch_ups import CatchUps
-from ledger.stored_projections.registry import StoredProjections
-from ledger.stored_projections.session_index import SessionIndex
-from ledger.stored_projections.session_indexes import SessionIndexes
 from ledger.stores.factory import open_store
-from ledger.summarizers import SummarizerChoice, chosen_summarizer, configured_summarizer
-from ledger.summarizers.model_calls import DEADLINE_S, CountedEmbedder, ModelCalls
-from ledger.what_if.answers import KnownAnswers
-from projections import config as memory_config
-from projections.config import MemoryConfig
-from projections.languages import SearchLanguage
-from projections.ranking import DEFAULT_RANKING, Ranking
+from projections.memory_config import config as memory_config
+from projections.memory_config.config import MemoryConfig
+from projections.words.languages import SearchLanguage
+from projections.words.ranking import DEFAULT_RANKING, Ranking
 
 CLOSE_GRACE_S = 5.0
 _CACHED_STATES: Final = 1_024

@@ -3,13 +3,13 @@
 from ledger.application.handle import NamespaceHandle
 from ledger.errors import InvalidInput
 from ledger.events import EntryAdded, SessionOpened
-from ledger.ids import Stream
+from ledger.events.ids import Stream
+from ledger.llm.tokenizers import entry_event
 from ledger.session.commands import Command, OpenSession, RestoreSession
-from ledger.session.drafts import EntryDraft
+from ledger.session.entry_drafts import EntryDraft
 from ledger.session.state import SessionState
-from ledger.tokenizers import entry_event
-from projections import config as memory_config
-from projections.config import MemoryConfig
+from projections.memory_config import config as memory_config
+from projections.memory_config.config import MemoryConfig
 
 
 def starts_life(handle: NamespaceHandle, state: SessionState) -> bool:

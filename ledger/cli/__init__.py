@@ -8,7 +8,7 @@ import sys
 from io import TextIOWrapper
 
 import ledger
-from ledger.cli.commands import help_text
+from ledger.cli.command_table import help_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from typing import Annotated, Any
 import typer
 
 from ledger.cli.app import app, command, options, run
-from ledger.cli.arguments import SessionArgument, UserOption, opened
+from ledger.cli.common_options import SessionArgument, UserOption, opened
+from ledger.cli.file_source import read_bounded
 from ledger.cli.output import counted
-from ledger.cli.source import read_bounded
 from ledger.errors import InvalidInput
+from ledger.events.strict_json import BODY, parse
 from ledger.results import Added
-from ledger.strict_json import BODY, parse
 
 
 @command(app)

@@ -20,11 +20,11 @@ from typer.core import TyperGroup
 
 import ledger
 from ledger.cli import REFUSED, exit_code_of
-from ledger.cli.commands import ALONE, OPTIONS, help_text, modules
+from ledger.cli.command_table import ALONE, OPTIONS, help_text, modules
 from ledger.cli.output import Output
 from ledger.errors import InvalidInput, LedgerError, Unavailable
+from ledger.indexes.stored_projections.staleness import collected
 from ledger.settings import Settings, load_settings
-from ledger.stored_projections.staleness import collected
 
 F = TypeVar("F", bound=Callable[..., None])
 R = TypeVar("R")
@@ -245,7 +245,7 @@ def command(group: typer.Typer, name: str | None = None, *, unused: Collection[s
 
 def _with_name(fault: InvalidInput, arguments: Mapping[str, Any]) -> InvalidInput:
     """Return *fault*; one about an id that is no name also says by which name adapters store such an id."""
-    from ledger.adapters.names import name_of  # noqa: PLC0415 - rare
+    from ledger.adapters.foreign_names import name_of  # noqa: PLC0415 - rare
 
     given = {"session_id": arguments.get("session"), "user_id": arguments.get("user")}.get(fault.field)
     if fault.code == "bad_name" and given and given[0] != "~" and name_of(given) != given:  # else it is no such id

@@ -10,7 +10,16 @@ from typing import Annotated, Literal
 import typer
 from rich.table import Table
 
-from ledger.backtest.columns import (
+from ledger.cli.app import Options, app, command, options, run
+from ledger.cli.common_options import UserOption, config_in, opened
+from ledger.cli.file_source import in_file, lines, spooled
+from ledger.cli.output import safe
+from ledger.errors import ImportRefused, InvalidInput
+from ledger.formats.importers import documents
+from ledger.llm.prices import load_prices
+from ledger.replay.backtest.backtest_run import BacktestSession, Plan
+from ledger.replay.backtest.backtest_run import run as run_all
+from ledger.replay.backtest.columns import (
     RANKED,
     WORDS,
     category_cells,
@@ -21,21 +30,12 @@ from ledger.backtest.columns import (
     title_of,
     where,
 )
-from ledger.backtest.explaining import Explained
-from ledger.backtest.explaining import explain as explained_of
-from ledger.backtest.plots import can_plot
-from ledger.backtest.questions import Question, is_bfcl, read_questions
-from ledger.backtest.report import MEASURED_FILE, BacktestReport, report_of, report_value, write
-from ledger.backtest.running import BacktestSession, Plan
-from ledger.backtest.running import run as run_all
-from ledger.cli.app import Options, app, command, options, run
-from ledger.cli.arguments import UserOption, config_in, opened
-from ledger.cli.output import safe
-from ledger.cli.source import in_file, lines, spooled
-from ledger.errors import ImportRefused, InvalidInput
-from ledger.importers import documents
-from ledger.prices import load_prices
-from projections.config import MemoryConfig
+from ledger.replay.backtest.explaining import Explained
+from ledger.replay.backtest.explaining import explain as explained_of
+from ledger.replay.backtest.plots import can_plot
+from ledger.replay.backtest.questions import Question, is_bfcl, read_questions
+from ledger.replay.backtest.report import MEASURED_FILE, BacktestReport, report_of, report_value, write
+from projections.memory_config.config import MemoryConfig
 
 _PAGE = 1_000
 _GAP = 2  # blanks between columns

@@ -6,13 +6,13 @@ import typer
 from rich.text import Text
 
 from ledger.cli.app import Options, command, db, options, run
+from ledger.cli.file_source import lines, spooled
 from ledger.cli.output import counted, safe
-from ledger.cli.source import lines, spooled
-from ledger.cli.tables import records
+from ledger.cli.table_layout import records
 from ledger.errors import InvalidInput
-from ledger.ids import namespace_id
-from ledger.names import check_name
-from ledger.stores.embedded import EmbeddedServer
+from ledger.events.ids import namespace_id
+from ledger.events.names import check_name
+from ledger.stores.embedded.server import EmbeddedServer
 from ledger.stores.factory import open_store, prepare, ready_url
 from ledger.stores.postgres import PostgresStore
 
@@ -77,7 +77,7 @@ def login(
     name: Annotated[str, typer.Argument(metavar="LOGIN", help="The login's name.")],
 ) -> None:
     """Create the application's login or change its password, to MEMORY_LEDGER_LOGIN_PASSWORD."""
-    from ledger.stores.postgres.login import create_login  # noqa: PLC0415 - rare
+    from ledger.stores.postgres.database_login import create_login  # noqa: PLC0415 - rare
 
     opts = options()
     settings = opts.settings
@@ -100,7 +100,7 @@ def login(
 @command(db)
 def restore(file: Annotated[str, typer.Argument(metavar="FILE", help="An export of a whole namespace.")]) -> None:
     """Restore an exported namespace, byte for byte; one of that name must not exist."""
-    from ledger.transfer.restoring import restore as restore_namespace  # noqa: PLC0415 - rare
+    from ledger.formats.export.namespace_restore import restore as restore_namespace  # noqa: PLC0415 - rare
 
     opts = options()
     url = ready_url(opts.settings)

@@ -12,17 +12,17 @@ import psycopg
 import typer
 from psycopg import sql
 
+from ledger.application.examples import examples_folder
 from ledger.cli.app import app, command, options, run
 from ledger.cli.output import Output, one_line
-from ledger.codec import decode
-from ledger.compaction.result import CompactionResult
-from ledger.examples import examples_folder
-from ledger.ids import Stream
-from ledger.importers import Conversation, documents, read
+from ledger.events.codec import decode
+from ledger.events.ids import Stream
+from ledger.formats.importers import Conversation, documents, read
+from ledger.llm.compaction.compaction_result import CompactionResult
 from ledger.memory import MemoryLedger
 from ledger.results import Context
 from ledger.session.state import SESSION
-from ledger.stores.embedded import DATABASE, EmbeddedServer
+from ledger.stores.embedded.server import DATABASE, EmbeddedServer
 from ledger.stores.factory import prepare
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.verification import VerifyReport, verify_namespace

@@ -12,7 +12,7 @@ import msgspec
 import typer
 
 from ledger.cli.app import app, command, options, run
-from ledger.cli.arguments import UserOption, opened
+from ledger.cli.common_options import UserOption, opened
 from ledger.cli.output import counted
 from ledger.errors import InvalidInput, StorageFull
 

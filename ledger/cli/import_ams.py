@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ledger.cli.app import app, command, options, run
-from ledger.cli.arguments import UserOption
+from ledger.cli.common_options import UserOption
 from ledger.cli.output import counted, one_line
 from ledger.errors import ImportRefused
 from ledger.settings import secret_now
@@ -32,7 +32,7 @@ def import_ams(
     skipped.
     """
     from ledger.server.ams_import import AmsImport, AmsSource  # noqa: PLC0415 - loads the web framework
-    from ledger.server.settings import load_service_settings  # noqa: PLC0415
+    from ledger.server.service_settings import load_service_settings  # noqa: PLC0415
 
     opts = options()
     token = secret_now("MEMORY_LEDGER_IMPORT_TOKEN") if token is None else token

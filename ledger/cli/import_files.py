@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from ledger.cli.app import Options, app, command, options, run
-from ledger.cli.arguments import UserOption, opened
+from ledger.cli.common_options import UserOption, opened
+from ledger.cli.file_source import finished_lines, lines, spooled
 from ledger.cli.import_report import (
     note_counts,
     placed,
@@ -22,13 +23,12 @@ from ledger.cli.import_report import (
     show_reread,
     tell_more,
 )
-from ledger.cli.source import finished_lines, lines, spooled
 from ledger.cli.transcript_folder import FolderImport
 from ledger.errors import InvalidInput, LedgerError
-from ledger.importers import FORMATS, TranscriptFile, session_name_of
+from ledger.formats.export.file_reader import is_ours
+from ledger.formats.export.importing import Imported
+from ledger.formats.importers import FORMATS, TranscriptFile, session_name_of
 from ledger.memory import MemoryLedger
-from ledger.transfer.importing import Imported
-from ledger.transfer.reader import is_ours
 
 
 @command(app, "import")

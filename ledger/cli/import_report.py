@@ -9,11 +9,12 @@ from typing import Any, Final
 import msgspec
 
 from ledger.cli.app import Options
+from ledger.cli.file_source import in_file
 from ledger.cli.output import Output, counted, safe
-from ledger.cli.source import in_file
 from ledger.cli.transcript_folder import FolderImport
 from ledger.errors import ImportRefused, InvalidInput, LedgerError, SessionExists
-from ledger.importers.parts.steps import (
+from ledger.formats.export.importing import Imported, ImportNote
+from ledger.formats.importers.elements.steps import (
     GUESSED,
     LEFT_OUT,
     NO_CALL,
@@ -23,7 +24,6 @@ from ledger.importers.parts.steps import (
     REWIND,
     UNKNOWN,
 )
-from ledger.transfer.importing import Imported, ImportNote
 
 
 def show_end(output: Output, folders: FolderImport) -> None:

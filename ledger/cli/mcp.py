@@ -8,7 +8,7 @@ import anyio
 import typer
 
 from ledger.cli.app import app, command, options, run
-from ledger.cli.arguments import opened
+from ledger.cli.common_options import opened
 from ledger.memory import MemoryLedger
 
 
@@ -25,15 +25,15 @@ def mcp(
     """
     opts = options()
     if http is not None:
-        from ledger.server.running import serve  # noqa: PLC0415 - loads the web framework
-        from ledger.server.settings import check_address, load_service_settings  # noqa: PLC0415
+        from ledger.server.service_settings import check_address, load_service_settings  # noqa: PLC0415
+        from ledger.server.serving import serve  # noqa: PLC0415 - loads the web framework
 
         service = load_service_settings(port=http, mcp="read_only" if read_only else "on")
         check_address(service)
         run(lambda: serve(opts.settings, service, say=opts.output.say))
         return
     from ledger.adapters.mcp import server  # noqa: PLC0415 - an extra
-    from ledger.server import logs  # noqa: PLC0415
+    from ledger.server.traffic import logs  # noqa: PLC0415
 
     logs.configure("WARNING")
     opts.actor = "mcp"

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from ledger.cli.tables import table
+from ledger.cli.table_layout import table
 from ledger.errors import InvalidInput, LedgerError
-from ledger.names import is_visible
+from ledger.events.names import is_visible
 
 STYLES: Final = {"user": "bold cyan", "assistant": "green", "tool": "yellow", "system": "magenta"}
 

@@ -5,9 +5,9 @@ from typing import Annotated
 import typer
 
 from ledger.cli.app import command, options, projections, run
-from ledger.cli.arguments import opened
+from ledger.cli.common_options import opened
 from ledger.cli.output import counted, moment
-from ledger.stored_projections.registry import BuildStatus, RebuiltProjection, StoredProjectionInfo
+from ledger.indexes.stored_projections.registry import BuildStatus, RebuiltProjection, StoredProjectionInfo
 
 
 @command(projections, "list")

@@ -5,12 +5,12 @@ from typing import Annotated
 import msgspec
 import typer
 
+from ledger.application.json_models.compaction_json import CompactionShape
 from ledger.cli.app import app, command, options, run
-from ledger.cli.arguments import SessionArgument, UserOption, opened, timestamp
+from ledger.cli.common_options import SessionArgument, UserOption, opened, timestamp
 from ledger.cli.output import counted
-from ledger.compaction.result import CompactionResult
 from ledger.errors import SessionNotFound
-from ledger.json_models.compacting import CompactionShape
+from ledger.llm.compaction.compaction_result import CompactionResult
 from ledger.results import Forked
 
 

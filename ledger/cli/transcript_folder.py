@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 import anyio
 
 from ledger.errors import ImportRefused, InvalidInput, LedgerError, Unavailable
-from ledger.importers import session_name_of
-from ledger.transfer.importing import Imported, ImportNote
+from ledger.formats.export.importing import Imported, ImportNote
+from ledger.formats.importers import session_name_of
 
 #: The endings of files that may be transcripts or exports, each also with ``.gz``.
 ENDINGS: Final = (".json", ".jsonl", ".ndjson", ".traj")

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 import typer
 
 from ledger.cli.app import app, command, options, run
-from ledger.cli.arguments import UserOption, opened
+from ledger.cli.common_options import UserOption, opened
 from ledger.cli.output import counted
 from ledger.verification import Finding, VerifyReport
 

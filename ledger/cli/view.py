@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 
 import typer
 
-from ledger.application.reading import existing_state
+from ledger.application.reading.session_reads import existing_state
 from ledger.cli.app import Options, app, command, options, run
-from ledger.cli.arguments import UserOption, config_in
+from ledger.cli.common_options import UserOption, config_in
 from ledger.cli.export import write_file
 from ledger.cli.import_files import import_one
 from ledger.cli.import_report import placed
@@ -22,7 +22,7 @@ from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.server.service import Service
 from ledger.stores.factory import open_store
-from projections import config as memory_config
+from projections.memory_config import config as memory_config
 
 
 @command(app)
@@ -46,7 +46,7 @@ def view(
     the printed address first, until interrupted; nothing can be written through it. With --html, one file holds the
     page and the session: it needs no network, proves itself, and gives the export back.
     """
-    from ledger.server.ui.view_service import open_view, serve_view  # noqa: PLC0415 - loads the web framework
+    from ledger.server.view_service import open_view, serve_view  # noqa: PLC0415 - loads the web framework
 
     opts = options()
     if config and html is None:
@@ -84,7 +84,7 @@ async def _write(
 ) -> int:
     """Write *session* to the file *html*; return its bytes."""
     from ledger.server.ui.one_file import one_file  # noqa: PLC0415 - as above
-    from ledger.server.ui.view_service import answers_of  # noqa: PLC0415 - as above
+    from ledger.server.view_service import answers_of  # noqa: PLC0415 - as above
 
     tried = [memory_config.dump(config_in(name)) for name in configs]
     ledger = MemoryLedger(service.services.handle(service.namespace, opts.settings.actor))

@@ -6,21 +6,7 @@ literals that never change; a payload that changes gets a new `schema_version` a
 """
 
 from ledger.errors import FailureReason
-from ledger.events.access import TokenCreated, TokenRevoked
-from ledger.events.base import (
-    Action,
-    DiscardReason,
-    Effect,
-    JsonObject,
-    Kind,
-    Method,
-    Ranges,
-    Role,
-    ToolStatus,
-    to_datetime,
-    to_microseconds,
-)
-from ledger.events.compactions import (
+from ledger.events.compaction_events import (
     Block,
     CompactionCompleted,
     CompactionContinued,
@@ -37,12 +23,32 @@ from ledger.events.compactions import (
     PlannedCall,
     StrategyProgress,
 )
-from ledger.events.contexts import ContextRendered, KnowledgeSource
-from ledger.events.entries import EntriesExtracted, EntriesIndexed, EntryAdded, EntryEdited, EntryRemoved, KnownToWriter
-from ledger.events.kept import KeptRemoved, KeptSet
-from ledger.events.memories import MemoryAdded, MemoryEdited, MemoryFields, MemoryPromoted, MemoryRemoved
+from ledger.events.context_events import ContextRendered, KnowledgeSource
+from ledger.events.entry_events import (
+    EntriesExtracted,
+    EntriesIndexed,
+    EntryAdded,
+    EntryEdited,
+    EntryRemoved,
+    KnownToWriter,
+)
+from ledger.events.key_value_events import KeptRemoved, KeptSet
+from ledger.events.memory_events import MemoryAdded, MemoryEdited, MemoryFields, MemoryPromoted, MemoryRemoved
+from ledger.events.payload_types import (
+    Action,
+    DiscardReason,
+    Effect,
+    JsonObject,
+    Kind,
+    Method,
+    Ranges,
+    Role,
+    ToolStatus,
+    to_datetime,
+    to_microseconds,
+)
 from ledger.events.payloads import EVENT_TYPES, AccessEvent, Event, RecordEvent, SummaryViewEvent
-from ledger.events.rebuilds import (
+from ledger.events.rebuild_events import (
     EntriesReturned,
     RebuildAnswered,
     RebuildCompleted,
@@ -51,9 +57,16 @@ from ledger.events.rebuilds import (
     RebuildRequested,
     ReturnedEntry,
 )
-from ledger.events.recorded import NewEvent, OpaqueEvent, RecordedEvent, StoredEvent, UndecodedEvent
-from ledger.events.records import RecordCreated, RecordDeleted, RecordEdited, RecordMerged, RecordRestored, RecordSource
-from ledger.events.session import (
+from ledger.events.record_events import (
+    RecordCreated,
+    RecordDeleted,
+    RecordEdited,
+    RecordMerged,
+    RecordRestored,
+    RecordSource,
+)
+from ledger.events.recorded_event import NewEvent, OpaqueEvent, RecordedEvent, StoredEvent, UndecodedEvent
+from ledger.events.session_events import (
     LONGEST_TTL_SECONDS,
     ConfigChanged,
     DataChanged,
@@ -65,7 +78,7 @@ from ledger.events.session import (
     SessionOpened,
     SessionRestored,
 )
-from ledger.events.summary_views import (
+from ledger.events.summary_view_events import (
     SummaryViewCreated,
     SummaryViewDefinition,
     SummaryViewDeleted,
@@ -75,6 +88,7 @@ from ledger.events.summary_views import (
     SummaryViewRunRequested,
     SummaryViewRunStarted,
 )
+from ledger.events.token_events import TokenCreated, TokenRevoked
 
 __all__ = [
     "EVENT_TYPES",

@@ -2,8 +2,7 @@
 
 from typing import TypeAlias
 
-from ledger.events.access import TokenCreated, TokenRevoked
-from ledger.events.compactions import (
+from ledger.events.compaction_events import (
     CompactionCompleted,
     CompactionContinued,
     CompactionDiscarded,
@@ -11,19 +10,19 @@ from ledger.events.compactions import (
     CompactionRequested,
     ContextSet,
 )
-from ledger.events.contexts import ContextRendered
-from ledger.events.entries import EntriesExtracted, EntriesIndexed, EntryAdded, EntryEdited, EntryRemoved
-from ledger.events.kept import KeptRemoved, KeptSet
-from ledger.events.memories import MemoryAdded, MemoryEdited, MemoryPromoted, MemoryRemoved
-from ledger.events.rebuilds import (
+from ledger.events.context_events import ContextRendered
+from ledger.events.entry_events import EntriesExtracted, EntriesIndexed, EntryAdded, EntryEdited, EntryRemoved
+from ledger.events.key_value_events import KeptRemoved, KeptSet
+from ledger.events.memory_events import MemoryAdded, MemoryEdited, MemoryPromoted, MemoryRemoved
+from ledger.events.rebuild_events import (
     EntriesReturned,
     RebuildAnswered,
     RebuildCompleted,
     RebuildFailed,
     RebuildRequested,
 )
-from ledger.events.records import RecordCreated, RecordDeleted, RecordEdited, RecordMerged, RecordRestored
-from ledger.events.session import (
+from ledger.events.record_events import RecordCreated, RecordDeleted, RecordEdited, RecordMerged, RecordRestored
+from ledger.events.session_events import (
     ConfigChanged,
     DataChanged,
     ExpirySet,
@@ -31,7 +30,7 @@ from ledger.events.session import (
     SessionOpened,
     SessionRestored,
 )
-from ledger.events.summary_views import (
+from ledger.events.summary_view_events import (
     SummaryViewCreated,
     SummaryViewDeleted,
     SummaryViewPartitionSummarized,
@@ -40,6 +39,7 @@ from ledger.events.summary_views import (
     SummaryViewRunRequested,
     SummaryViewRunStarted,
 )
+from ledger.events.token_events import TokenCreated, TokenRevoked
 
 #: The events of long-term memory, on streams that are not sessions.
 RecordEvent: TypeAlias = RecordCreated | RecordEdited | RecordMerged | RecordDeleted | RecordRestored

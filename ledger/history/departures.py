@@ -6,7 +6,6 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from ledger.codec import decode
 from ledger.errors import NotFound
 from ledger.events import (
     CompactionCompleted,
@@ -16,10 +15,11 @@ from ledger.events import (
     RecordedEvent,
     SessionCleared,
 )
-from ledger.ids import Stream
+from ledger.events.codec import decode
+from ledger.events.ids import Stream
 from ledger.ports import Store
-from projections import ranges
 from projections.summaries import Summary, summary_context, summary_of
+from projections.values import ranges
 
 SummaryStatus: TypeAlias = Literal["live", "folded", "withdrawn", "retired", "cleared", "evicted"]
 

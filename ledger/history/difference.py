@@ -7,12 +7,12 @@ import msgspec
 from msgspec.structs import replace
 
 from ledger.events import Ranges
-from ledger.history.comparing import Changes, Pair, compare
-from ledger.prices import Spending
+from ledger.history.state_comparison import Changes, Pair, compare
+from ledger.llm.prices import Spending
 from ledger.session.state import SessionState
 from ledger.session.views import current_turn, stats_of, window_of
-from projections.budget import Budget, budget_of
 from projections.entries import Entry
+from projections.memory_config.budget import Budget, budget_of
 from projections.stats import SessionStats
 from projections.strategies.base import NO_HINTS, Hints
 from projections.summaries import Summary

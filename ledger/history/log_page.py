@@ -7,16 +7,16 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 from msgspec.structs import asdict, replace
 
-from ledger.chain import ZERO_HASH, check_versions, follows
-from ledger.codec import decode
 from ledger.errors import LedgerError, SessionNotFound
 from ledger.events import StoredEvent
-from ledger.history.log import LoggedEvent, logged
+from ledger.events.chain import ZERO_HASH, check_versions, follows
+from ledger.events.codec import decode
+from ledger.events.ids import Stream
+from ledger.history.log_reads import LoggedEvent, logged
 from ledger.history.origins import Origins
-from ledger.ids import Stream
 from ledger.ports import Store
-from projections import ranges
-from projections.timeline import describe
+from projections.log.timeline import describe
+from projections.values import ranges
 
 _FIRST_LOOK: Final = 1_000  # events that the first look for a type or an actor looks at; each later look doubles it
 _LARGEST_LOOK: Final = 20_000

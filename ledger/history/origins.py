@@ -3,10 +3,10 @@
 from collections.abc import Collection
 from uuid import UUID
 
-from ledger.codec import decode
 from ledger.errors import LogCorrupted
 from ledger.events import SessionOpened, StoredEvent
-from ledger.ids import Stream
+from ledger.events.codec import decode
+from ledger.events.ids import Stream
 from ledger.ports import Store
 
 

@@ -13,9 +13,9 @@ from uuid import UUID
 import msgspec
 
 from ledger.events import RecordEvent
-from ledger.ids import Stream
-from ledger.long_term_memory.decisions import KnownRecords
-from ledger.ports.records import RecordLookup
+from ledger.events.ids import Stream
+from ledger.long_term_memory.record_decisions import KnownRecords
+from ledger.ports.record_store import RecordLookup
 
 #: Returns the events for the stored records of a stream; called again if another writer was first.
 DecideRecords: TypeAlias = Callable[[Stream, KnownRecords], Sequence[RecordEvent]]

@@ -7,11 +7,11 @@ from typing import Any, Final
 import msgspec
 
 from ledger.errors import InvalidInput
-from ledger.long_term_memory.drafts import check_record_id
+from ledger.long_term_memory.record_drafts import check_record_id
 from ledger.long_term_memory.search_queries import count_of, number_of
-from ledger.ports.records import StoredRecord
-from projections.recency import DAY_S, Recency
-from projections.record_filters import MEMORY_TYPES
+from ledger.ports.record_store import StoredRecord
+from projections.records.recency import DAY_S, Recency
+from projections.records.record_filters import MEMORY_TYPES
 
 MOST_PINNED: Final = 10_000
 

@@ -5,24 +5,24 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any, Final
 
-from ledger.codec import decode
 from ledger.errors import InvalidInput, VersionNotFound
-from ledger.history.items import read_item_events
-from ledger.ids import Stream
-from ledger.long_term_memory.drafts import check_record_id
+from ledger.events.codec import decode
+from ledger.events.ids import Stream
+from ledger.events.strict_json import check_integer
+from ledger.history.item_history import read_item_events
+from ledger.long_term_memory.record_drafts import check_record_id
 from ledger.long_term_memory.record_restore import RecordRestore
+from ledger.long_term_memory.record_results import LongTermRecord, RecordPage, found, shown
 from ledger.long_term_memory.record_writer import records_stream
-from ledger.long_term_memory.results import LongTermRecord, RecordPage, found, shown
 from ledger.long_term_memory.search_queries import record_search
 from ledger.ports import Clock, Store
-from ledger.ports.records import RecordQuery, StoredRecord
-from ledger.session.drafts import check_time
+from ledger.ports.record_store import RecordQuery, StoredRecord
+from ledger.session.entry_drafts import check_time
 from ledger.stores.in_memory.found_records import found_in
-from ledger.strict_json import check_integer
-from projections.languages import SearchLanguage
-from projections.ranges import ranges_of
-from projections.record_filters import FilterCondition
-from projections.records import Record, fold
+from projections.records.record_filters import FilterCondition
+from projections.records.records import Record, fold
+from projections.values.ranges import ranges_of
+from projections.words.languages import SearchLanguage
 
 _PAGE: Final = 1_000
 

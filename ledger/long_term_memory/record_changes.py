@@ -9,20 +9,20 @@ from msgspec.structs import replace
 
 from ledger.errors import InvalidInput, RecordNotFound
 from ledger.events import RecordCreated
-from ledger.ids import Stream
-from ledger.long_term_memory import decisions
-from ledger.long_term_memory.decisions import KnownRecords, Promotion
-from ledger.long_term_memory.drafts import RecordDraft, check_record_id, fields_of, record_changes, record_draft
+from ledger.events.ids import Stream
+from ledger.events.names import check_name
+from ledger.long_term_memory import record_decisions
 from ledger.long_term_memory.forget_policy import ForgetPolicy, forget_policy, forgotten, pinned_ids
+from ledger.long_term_memory.record_decisions import KnownRecords, Promotion
+from ledger.long_term_memory.record_drafts import RecordDraft, check_record_id, fields_of, record_changes, record_draft
+from ledger.long_term_memory.record_results import ForgetResult, LongTermRecord, shown
 from ledger.long_term_memory.record_search import RecordReads
 from ledger.long_term_memory.record_writer import records_stream
-from ledger.long_term_memory.results import ForgetResult, LongTermRecord, shown
 from ledger.long_term_memory.search_queries import count_of
-from ledger.names import check_name
 from ledger.ports import StreamWrite
-from ledger.ports.records import RecordAccess, RecordBuilds, RecordLookup, RecordQuery, StoredRecord
-from projections.record_filters import TAG_FIELDS, FilterCondition, Tag
-from projections.records import identity
+from ledger.ports.record_store import RecordAccess, RecordBuilds, RecordLookup, RecordQuery, StoredRecord
+from projections.records.record_filters import TAG_FIELDS, FilterCondition, Tag
+from projections.records.records import identity
 
 MOST_RECORDS: Final = 10_000
 MOST_SCANNED: Final = 10_000
@@ -86,7 +86,7 @@ class RecordChanges(RecordReads):
         if there == here:
 
             def changed(stream: Stream, known: KnownRecords) -> list[Any]:
-                return list(decisions.edit(known, record_id, draft, stream=stream, write_id=write_id))
+                return list(record_decisions.edit(known, record_id, draft, stream=stream, write_id=write_id))
 
             await self._writer.write([here], RecordLookup(record_ids=(record_id,)), changed)
         else:
@@ -101,7 +101,7 @@ class RecordChanges(RecordReads):
         for streams in _by_namespace(await self._stored(*ids)):
 
             def deletions(stream: Stream, known: KnownRecords) -> list[Any]:
-                return decisions.delete(known, ids, reason=DELETED, write_id=write_id)
+                return record_decisions.delete(known, ids, reason=DELETED, write_id=write_id)
 
             written = await self._writer.write(streams, RecordLookup(record_ids=ids), deletions)
             deleted += sum(len(write.events) for write in written)
@@ -144,7 +144,7 @@ class RecordChanges(RecordReads):
             lookup = RecordLookup(record_ids=tuple(event.record_id for own in by_stream.values() for event in own))
 
             def deletions(stream: Stream, known: KnownRecords, own: Any = by_stream) -> list[Any]:
-                return decisions.forget(known, own[stream], write_id=write_id)
+                return record_decisions.forget(known, own[stream], write_id=write_id)
 
             written = await self._writer.write(streams, lookup, deletions)
             deleted += [event.record_id for write in written for event in write.events]
@@ -172,7 +172,7 @@ class RecordChanges(RecordReads):
             ids = tuple(dict.fromkeys(item.record.record_id for item, _ in duplicates))
 
             def merged(stream: Stream, known: KnownRecords) -> list[Any]:
-                return decisions.merge(known, write_id=write_id)
+                return record_decisions.merge(known, write_id=write_id)
 
             await self._writer.write(streams, RecordLookup(record_ids=ids), merged)
         query = RecordQuery(
@@ -224,9 +224,9 @@ class RecordChanges(RecordReads):
 
         def decide_creation(stream: Stream, known: KnownRecords) -> list[Any]:
             own = [draft for draft, home in drafts if home == stream]
-            creation = decisions.create(known, own, stream=stream, write_id=write_id, deduplicate=deduplicate)
+            creation = record_decisions.create(known, own, stream=stream, write_id=write_id, deduplicate=deduplicate)
             touched.update((stream, item) for item in creation.touched)
-            return [*creation.events, *decisions.delete(known, deleted, reason=DELETED, write_id=write_id)]
+            return [*creation.events, *record_decisions.delete(known, deleted, reason=DELETED, write_id=write_id)]
 
         lookup = RecordLookup(
             record_ids=(*(draft.record_id for draft, _ in drafts), *deleted),
@@ -254,8 +254,8 @@ class RecordChanges(RecordReads):
 
         def moved(stream: Stream, known: KnownRecords) -> list[Any]:
             if stream == there:
-                return decisions.put(known, record_id, fields, write_id=write_id)
-            return decisions.delete(known, [record_id], reason=MOVED, write_id=write_id)
+                return record_decisions.put(known, record_id, fields, write_id=write_id)
+            return record_decisions.delete(known, [record_id], reason=MOVED, write_id=write_id)
 
         together = [[there, here]] if there.namespace == here.namespace else [[there], [here]]
         for streams in together:

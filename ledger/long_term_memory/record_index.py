@@ -7,21 +7,21 @@ from functools import cached_property
 from typing import Final, TypeVar
 from uuid import UUID
 
-from ledger.codec import decode
 from ledger.errors import Unreadable
 from ledger.events import RecordedEvent, StoredEvent
-from ledger.limits import NAME_BYTES
+from ledger.events.codec import decode
+from ledger.events.limits import NAME_BYTES
+from ledger.history.fold_results import fold_digest
+from ledger.indexes.stored_projections import builds
+from ledger.indexes.stored_projections.builds import Builds
+from ledger.indexes.stored_projections.catch_ups import CatchUps
+from ledger.indexes.stored_projections.many_namespaces import ManyBuilds
 from ledger.ports import Clock, Store
-from ledger.ports.records import RECORDS_PROJECTION, ChangedRecord, RecordBuilds, RecordEvents, RecordLookup
-from ledger.ports.stored_projections import FoldedPage, Place
-from ledger.states.fold_results import fold_digest
-from ledger.stored_projections import builds
-from ledger.stored_projections.builds import Builds
-from ledger.stored_projections.catch_ups import CatchUps
-from ledger.stored_projections.many_namespaces import ManyBuilds
-from projections import records
-from projections.languages import LANGUAGES, SearchLanguage
-from projections.records import Record
+from ledger.ports.projection_store import FoldedPage, Place
+from ledger.ports.record_store import RECORDS_PROJECTION, ChangedRecord, RecordBuilds, RecordEvents, RecordLookup
+from projections.records import records
+from projections.records.records import Record
+from projections.words.languages import LANGUAGES, SearchLanguage
 
 T = TypeVar("T")
 log = logging.getLogger("ledger")

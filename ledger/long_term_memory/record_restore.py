@@ -5,16 +5,16 @@ from typing import Any
 
 from ledger.errors import InvalidInput, RecordNotFound, VersionNotFound
 from ledger.events import RecordDeleted, RecordedEvent
-from ledger.ids import Stream
-from ledger.long_term_memory import decisions
-from ledger.long_term_memory.decisions import KnownRecords
-from ledger.long_term_memory.drafts import check_record_id
+from ledger.events.ids import Stream
+from ledger.events.strict_json import check_integer
+from ledger.long_term_memory import record_decisions
 from ledger.long_term_memory.record_changes import MOVED, RecordChanges
+from ledger.long_term_memory.record_decisions import KnownRecords
+from ledger.long_term_memory.record_drafts import check_record_id
+from ledger.long_term_memory.record_results import LongTermRecord
 from ledger.long_term_memory.record_writer import records_stream
-from ledger.long_term_memory.results import LongTermRecord
-from ledger.ports.records import RecordLookup, StoredRecord
-from ledger.strict_json import check_integer
-from projections.records import Record
+from ledger.ports.record_store import RecordLookup, StoredRecord
+from projections.records.records import Record
 
 
 class RecordRestore(RecordChanges):
@@ -40,7 +40,7 @@ class RecordRestore(RecordChanges):
         merged = [item for event in history for item in getattr(event.payload, "merged", ())]
 
         def restored(stream: Stream, known: KnownRecords) -> list[Any]:
-            return decisions.restore(record_id, past, known, history, write_id=write_id)
+            return record_decisions.restore(record_id, past, known, history, write_id=write_id)
 
         await self._writer.write([stream], RecordLookup(record_ids=(record_id, *merged)), restored)
         if stored.record.status == MOVED:
@@ -58,7 +58,7 @@ class RecordRestore(RecordChanges):
             if any(event.payload.write_id in moves for event in await self._events(stored, name)):
 
                 def deletions(stream: Stream, known: KnownRecords) -> list[Any]:
-                    return decisions.delete(known, [record_id], reason=MOVED, write_id=write_id)
+                    return record_decisions.delete(known, [record_id], reason=MOVED, write_id=write_id)
 
                 await self._writer.write([stream], RecordLookup(record_ids=(record_id,)), deletions)
 
@@ -74,7 +74,9 @@ class RecordRestore(RecordChanges):
             if namespace in {None, name} and user_id in {None, item.user_id}:
                 history = await self._events(item, name)
                 then = [
-                    record for event, record in decisions.revisions(record_id, history) if event.version == revision
+                    record
+                    for event, record in record_decisions.revisions(record_id, history)
+                    if event.version == revision
                 ]
                 places += [(item, name, history, record) for record in then]
         if not places:

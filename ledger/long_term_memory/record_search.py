@@ -9,24 +9,24 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from ledger.clock import SystemClock
-from ledger.codec import decode
 from ledger.errors import EmbedderFailed, LedgerError, RecordNotFound
 from ledger.events import RecordedEvent
-from ledger.ids import namespace_id
-from ledger.long_term_memory.decisions import revisions
-from ledger.long_term_memory.drafts import check_record_id
+from ledger.events.clock import SystemClock
+from ledger.events.codec import decode
+from ledger.events.ids import namespace_id
+from ledger.events.names import DEFAULT_NAMESPACE, check_name
+from ledger.long_term_memory.record_decisions import revisions
+from ledger.long_term_memory.record_drafts import check_record_id
 from ledger.long_term_memory.record_index import RecordIndexes
+from ledger.long_term_memory.record_results import LongTermRecord, RecordPage, Revision, found, shown
 from ledger.long_term_memory.record_writer import RecordWriter, records_stream
-from ledger.long_term_memory.results import LongTermRecord, RecordPage, Revision, found, shown
 from ledger.long_term_memory.search_queries import RecordSearch, record_search
-from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.ports import Clock, Store
-from ledger.ports.models import QueryEmbedder
-from ledger.ports.records import RecordBuilds, RecordHitPage, RecordKey, RecordLookup, RecordQuery, StoredRecord
-from projections.languages import SearchLanguage
-from projections.ranges import ranges_of
-from projections.record_filters import FilterCondition, Tag, tag_matches
+from ledger.ports.language_models import QueryEmbedder
+from ledger.ports.record_store import RecordBuilds, RecordHitPage, RecordKey, RecordLookup, RecordQuery, StoredRecord
+from projections.records.record_filters import FilterCondition, Tag, tag_matches
+from projections.values.ranges import ranges_of
+from projections.words.languages import SearchLanguage
 
 log = logging.getLogger("ledger")
 

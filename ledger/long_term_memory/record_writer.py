@@ -10,20 +10,20 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from ledger.codec import decode
-from ledger.contention import until_uncontended
-from ledger.event_encoding import new_event
 from ledger.events import NewEvent, RecordedEvent, RecordEvent, to_microseconds
-from ledger.history.items import read_item_events
-from ledger.ids import Stream
+from ledger.events.codec import decode
+from ledger.events.ids import Stream
+from ledger.history.item_history import read_item_events
 from ledger.long_term_memory.change_queue import ChangeQueue, Decided, DecideRecords, Outcome, RecordChange
-from ledger.long_term_memory.decisions import KnownRecords, Promotion, promote
-from ledger.long_term_memory.drafts import placed
+from ledger.long_term_memory.record_decisions import KnownRecords, Promotion, promote
+from ledger.long_term_memory.record_drafts import placed
 from ledger.long_term_memory.record_index import RecordIndexes
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
-from ledger.ports.records import RecordBuilds, RecordLookup, StoredRecord
-from projections.ranges import ranges_of
-from projections.records import RECORDS, Record, fold, identity
+from ledger.ports.contention import until_uncontended
+from ledger.ports.event_encoding import new_event
+from ledger.ports.record_store import RecordBuilds, RecordLookup, StoredRecord
+from projections.records.records import RECORDS, Record, fold, identity
+from projections.values.ranges import ranges_of
 
 
 def records_stream(namespace: str, user_id: str | None) -> Stream:

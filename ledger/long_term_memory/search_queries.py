@@ -7,10 +7,10 @@ from typing import Any, Final
 import msgspec
 
 from ledger.errors import InvalidInput
-from ledger.ports.records import SearchMode
-from ledger.strict_json import NUMBER_CHARACTERS
-from projections.recency import Recency
-from projections.record_filters import FilterCondition, parse
+from ledger.events.strict_json import NUMBER_CHARACTERS
+from ledger.ports.record_store import SearchMode
+from projections.records.recency import Recency
+from projections.records.record_filters import FilterCondition, parse
 
 MOST_FOUND: Final = 100
 MOST_OFFSET: Final = 2**31

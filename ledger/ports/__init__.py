@@ -17,7 +17,8 @@ Two stores implement them and share one conformance suite (`tests/conformance`).
 learn what they do.
 """
 
-from ledger.ports.clock import Clock
+from ledger.ports.all_stores import Store, with_events
+from ledger.ports.clocks import Clock
 from ledger.ports.event_store import (
     Appended,
     Appender,
@@ -29,8 +30,7 @@ from ledger.ports.event_store import (
     StreamHead,
     StreamWrite,
 )
-from ledger.ports.models import Count, Countable, Embedder, Summarizer, SummaryText, Tokenizer
-from ledger.ports.store import Store, with_events
+from ledger.ports.language_models import Count, Countable, Embedder, Summarizer, SummaryText, Tokenizer
 
 __all__ = [
     "AppendRequest",

@@ -6,12 +6,12 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.ids import Stream
-from ledger.ports.jobs import SessionJobs
+from ledger.events.ids import Stream
+from ledger.ports.job_queue import SessionJobs
 from ledger.ports.search_index import StreamChange
-from projections.languages import SearchLanguage
-from projections.records import Record
-from projections.search import PieceLife
+from projections.records.records import Record
+from projections.words.languages import SearchLanguage
+from projections.words.searchable_text import PieceLife
 
 
 class IndexedPart(msgspec.Struct, frozen=True):

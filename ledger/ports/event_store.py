@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from ledger.events import NewEvent, Ranges, StoredEvent
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 
 ANY_SIZE: Final = 2**62
 

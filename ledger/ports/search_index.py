@@ -6,11 +6,11 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.ids import Stream
-from projections.languages import SearchLanguage
-from projections.ranking import Ranking
-from projections.search import SearchChange, SearchKind
-from projections.word_index import ScoreParts
+from ledger.events.ids import Stream
+from projections.words.languages import SearchLanguage
+from projections.words.ranking import Ranking
+from projections.words.searchable_text import SearchChange, SearchKind
+from projections.words.word_index import ScoreParts
 
 #: The name of the stored projection and of its checkpoints.
 SEARCH: Final = "search"

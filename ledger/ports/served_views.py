@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Protocol
 
-from ledger.ids import Stream
-from ledger.session.merge.command import ServedView
+from ledger.events.ids import Stream
+from ledger.session.merge.put_command import ServedView
 
 
 class ServedViewStore(Protocol):

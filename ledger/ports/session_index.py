@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from ledger.events import ForkedFrom
-from ledger.ports.stored_projections import FoldedPage
+from ledger.ports.projection_store import FoldedPage
 
 #: The name of the stored projection, of its checkpoints and its table.
 SESSION_INDEX: Final = "session_index"

@@ -4,18 +4,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ledger.server.application import create_app
+    from ledger.server.create_app import create_app
     from ledger.server.service import Service
-    from ledger.server.settings import ServiceSettings, load_service_settings
+    from ledger.server.service_settings import ServiceSettings, load_service_settings
 
 __all__ = ["Service", "ServiceSettings", "create_app", "load_service_settings"]
 
 #: Loaded on first use, since the web framework is needed only for routes.
 _LATER = {
     "Service": "ledger.server.service",
-    "ServiceSettings": "ledger.server.settings",
-    "create_app": "ledger.server.application",
-    "load_service_settings": "ledger.server.settings",
+    "ServiceSettings": "ledger.server.service_settings",
+    "create_app": "ledger.server.create_app",
+    "load_service_settings": "ledger.server.service_settings",
 }
 
 

@@ -10,14 +10,14 @@ from fastapi import Request
 
 from ledger.errors import InvalidInput, NotAuthenticated
 from ledger.ports import Clock
-from ledger.ports.tokens import FoundToken
-from ledger.server.callers import SCOPES, Authenticator, Caller, NoAuthentication
-from ledger.server.oidc import JwtScheme, Keys, PublishedKeys, SharedKey
+from ledger.ports.token_store import FoundToken
+from ledger.server.access.browser_login import KEY_OF_TOKEN, BrowserLogin
+from ledger.server.access.callers import SCOPES, Authenticator, Caller, NoAuthentication
+from ledger.server.access.grants import GrantSeal
+from ledger.server.access.oidc import JwtScheme, Keys, PublishedKeys, SharedKey
+from ledger.server.access.token_format import hash_of, key_id_of
 from ledger.server.service import Service
-from ledger.server.settings import ServiceSettings
-from ledger.server.tokens import hash_of, key_id_of
-from ledger.server.ui.browser_login import KEY_OF_TOKEN, BrowserLogin
-from ledger.server.ui.grants import GrantSeal
+from ledger.server.service_settings import ServiceSettings
 from ledger.stores.postgres import PostgresStore
 
 #: How long a token stays in the cache: a revocation takes effect after this time at the latest.

@@ -7,11 +7,11 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from ledger.errors import LedgerError, LogRolledBack, NotFound
-from ledger.server.callers import reader_or_manager
-from ledger.server.dependencies import ServiceOf
-from ledger.server.metrics import TEXT, Metrics
-from ledger.server.routes import CompatRoute, NativeRoute, together
+from ledger.server.access.callers import reader_or_manager
+from ledger.server.http.dependencies import ServiceOf
+from ledger.server.http.route_kinds import CompatRoute, NativeRoute, together
 from ledger.server.service import Service
+from ledger.server.traffic.metrics import TEXT, Metrics
 from ledger.stores.postgres import PostgresStore
 from ledger.stores.postgres.revisions import require_newest
 

@@ -15,15 +15,16 @@ from fastapi import FastAPI, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ledger.errors import Busy, LedgerError, RateLimited, TookTooLong
-from ledger.server import logs, problems
-from ledger.server.application import create_app
-from ledger.server.callers import caller
-from ledger.server.compressed import is_compressed, unpacked_size
+from ledger.server.access.callers import caller
+from ledger.server.create_app import create_app
 from ledger.server.helper_process import HelperProcess, Known
+from ledger.server.http import problems
+from ledger.server.http.compressed_bodies import is_compressed, unpacked_size
 from ledger.server.mcp_routes import MCP_PATH, calls_heavy_tool
-from ledger.server.observers import Observers
 from ledger.server.service import Service
-from ledger.server.settings import ServiceSettings
+from ledger.server.service_settings import ServiceSettings
+from ledger.server.traffic import logs
+from ledger.server.traffic.observers import Observers
 from ledger.settings import Settings
 from ledger.stores.factory import open_store
 

@@ -11,14 +11,15 @@ from fastapi import Request
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 
-from ledger.adapters.mcp.calls import CallContext, LedgerOfCall
-from ledger.adapters.mcp.serving import server_over
+from ledger.adapters.mcp.stdio import server_over
+from ledger.adapters.mcp.tool_calls import CallContext, LedgerOfCall
 from ledger.errors import InvalidInput, LedgerError, NotPermitted
 from ledger.memory import MemoryLedger
-from ledger.server import callers, problems
+from ledger.server.access import callers
+from ledger.server.http import problems
 from ledger.server.mcp_routes import MCP_PATH
 from ledger.server.service import Service, service_of
-from ledger.server.settings import ServiceSettings
+from ledger.server.service_settings import ServiceSettings
 
 
 class McpEndpoint:

@@ -7,7 +7,7 @@ import msgspec
 from starlette.routing import Route
 
 from ledger.errors import Unavailable
-from ledger.server.settings import ServiceSettings
+from ledger.server.service_settings import ServiceSettings
 
 MCP_PATH: Final = "/mcp"
 #: These tools replay, recompute or read much.

@@ -15,8 +15,8 @@ from multiprocessing.connection import Connection
 from typing import Any, Final
 
 from ledger.errors import LedgerError, Unavailable
-from ledger.server.metrics import SHARED_FOLDER, forget_process
-from ledger.server.settings import ServiceSettings
+from ledger.server.service_settings import ServiceSettings
+from ledger.server.traffic.metrics import SHARED_FOLDER, forget_process
 from ledger.settings import Settings
 from ledger.stores.factory import open_store
 
@@ -166,7 +166,7 @@ def _shared_metrics(settings: ServiceSettings) -> Iterator[None]:
 def _serve_in_child(
     listeners: Sequence[socket.socket], settings: Settings, service_settings: ServiceSettings, started: Connection
 ) -> None:
-    from ledger.server.running import serve_from  # noqa: PLC0415 - it imports this module
+    from ledger.server.serving import serve_from  # noqa: PLC0415 - it imports this module
 
     def answer(refused: str) -> None:
         if not started.closed:

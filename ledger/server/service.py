@@ -11,14 +11,14 @@ from fastapi import Request
 from ledger.application.handle import NamespaceHandle
 from ledger.application.rights import Rights
 from ledger.application.services import Services, open_services
-from ledger.names import DEFAULT_NAMESPACE, check_name
+from ledger.events.names import DEFAULT_NAMESPACE, check_name
 from ledger.ports import Clock, EventStore, Store, with_events
-from ledger.server import tracing
-from ledger.server.callers import Caller
-from ledger.server.metrics import Metrics
+from ledger.server.access.callers import Caller
 from ledger.server.notifier import Notifier, NotifyingEventStore
-from ledger.server.quotas import CountingEventStore, Quotas
-from ledger.server.settings import ServiceSettings
+from ledger.server.service_settings import ServiceSettings
+from ledger.server.traffic import tracing
+from ledger.server.traffic.metrics import Metrics
+from ledger.server.traffic.quotas import CountingEventStore, Quotas
 from ledger.settings import Settings
 from ledger.stores.factory import open_store
 

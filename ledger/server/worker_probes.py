@@ -10,9 +10,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from ledger.server.gauges import Gauges
-from ledger.server.metrics import TEXT
-from ledger.server.running import listener_on
-from ledger.server.settings import ServiceSettings
+from ledger.server.service_settings import ServiceSettings
+from ledger.server.serving import listener_on
+from ledger.server.traffic.metrics import TEXT
 from ledger.worker import Worker
 
 

@@ -12,8 +12,8 @@ from hashlib import sha256
 from typing import Any, Final
 
 from ledger.errors import InvalidInput
-from ledger.limits import BESIDE_BYTES
-from ledger.session.kept_drafts import MOST_BYTES
+from ledger.events.limits import BESIDE_BYTES
+from ledger.session.key_value_drafts import MOST_BYTES
 from ledger.session.media import MEASURE, measured
 
 #: The space of the values that hold attachments; the key is the SHA-256 of the bytes, in hexadecimal.

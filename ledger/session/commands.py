@@ -27,11 +27,11 @@ from ledger.events import (
     Pass,
     PlannedCall,
 )
-from ledger.session.merge.command import PutSession
+from ledger.session.merge.put_command import PutSession
 from ledger.session.rebuild_commands import AnswerRebuild, CompleteRebuild, FailRebuild, RequestRebuild
 from ledger.session.state import SessionState
-from projections.config import MemoryConfig
 from projections.entries import Entry
+from projections.memory_config.config import MemoryConfig
 from projections.strategies.base import CompactionPlan
 
 

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from ledger.events import Continuation, CountedFailures, CountedItems, JsonObject, Numbered, Ranges, StrategyProgress
 from ledger.session.state import SessionState, end_of_batch, progress_from
-from projections import ranges
 from projections.compactions import Compactions
 from projections.items import Items, Numbering
 from projections.strategies import COMPACTIONS
 from projections.strategies.interactions import Triggers
+from projections.values import ranges
 
 
 def continuation_of(state: SessionState, versions: Sequence[int]) -> Continuation:

@@ -6,7 +6,7 @@ import msgspec
 
 from ledger.events import CompactionCompleted, CompactionRequested, RebuildAnswered, RebuildFailed, ReturnedEntry
 from ledger.session.state import SessionState
-from projections.config import MemoryConfig
+from projections.memory_config.config import MemoryConfig
 
 
 class RequestRebuild(msgspec.Struct, frozen=True):

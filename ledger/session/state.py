@@ -31,16 +31,18 @@ from ledger.events import (
     StrategyProgress,
     to_datetime,
 )
-from projections import compactions, config, items, ranges, rebuilds, stats, summaries, window, working_memory
+from projections import compactions, items, rebuilds, stats, summaries, window, working_memory
 from projections.compactions import Compactions
-from projections.config import MemoryConfig
 from projections.items import Items
+from projections.memory_config import config
+from projections.memory_config.config import MemoryConfig
 from projections.projection import Projection
 from projections.rebuilds import Rebuild
 from projections.stats import Counts
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.strategies.base import NO_HINTS, CompactionConfig
 from projections.summaries import CONTEXT_KEY, LiveSummaries
+from projections.values import ranges
 from projections.window import ActiveEntries
 from projections.working_memory import EntryFlags, WorkingMemory
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from ledger.events import Ranges, StoredEvent
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports.event_store import (
     ANY_SIZE,
     Appended,

@@ -13,8 +13,8 @@ from psycopg import errors, sql
 from ledger.errors import DatabaseUnavailable, InvalidInput, LedgerError
 from ledger.ports import Store
 from ledger.settings import Secret, Settings, has_password, login_now, value_now
-from ledger.stores.embedded import DATABASE, EmbeddedServer
-from ledger.stores.embedded_idle import stop_when_idle
+from ledger.stores.embedded.idle_stop import stop_when_idle
+from ledger.stores.embedded.server import DATABASE, EmbeddedServer
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.stores.postgres.deadlines import DEFAULT_TIMEOUT_S, connect
 from ledger.stores.snapshot_key import snapshot_key

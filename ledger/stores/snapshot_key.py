@@ -10,7 +10,7 @@ from typing import Final
 from pydantic import SecretStr
 
 from ledger.settings import Settings
-from ledger.stores.embedded import default_data_dir
+from ledger.stores.embedded.server import default_data_dir
 
 log = logging.getLogger("ledger")
 

@@ -7,16 +7,16 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.chain import ZERO_HASH, follows
-from ledger.codec import stored_json
 from ledger.errors import LedgerError
 from ledger.events import EVENT_TYPES, ForkedFrom, ImportedFrom, KeptRemoved, KeptSet, SessionOpened, StoredEvent
-from ledger.events.kept import kept_item
-from ledger.fork_ranges import owner_of
-from ledger.ids import Stream
+from ledger.events.chain import ZERO_HASH, follows
+from ledger.events.codec import stored_json
+from ledger.events.ids import Stream
+from ledger.events.key_value_events import kept_item
 from ledger.ports import NamespaceInfo, StreamHead
 from ledger.ports.event_store import LogBounds, SchemaDifference
-from ledger.session.lives import Lives
+from ledger.ports.fork_ranges import owner_of
+from ledger.session.legal_lives import Lives
 from ledger.verification.findings import Finding, LogVerdict, VerifyReport
 
 

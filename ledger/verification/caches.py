@@ -7,21 +7,21 @@ build has not folded yet, and what is written meanwhile, is left to the next run
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ledger.ids import Stream, namespace_id
-from ledger.names import NO_SESSIONS
+from ledger.events.ids import Stream, namespace_id
+from ledger.events.names import NO_SESSIONS
+from ledger.history.batched_reads import BatchedReads
 from ledger.ports import Store, StreamHead
-from ledger.ports.jobs import JOBS
-from ledger.ports.records import RECORDS_PROJECTION
+from ledger.ports.job_queue import JOBS
+from ledger.ports.record_store import RECORDS_PROJECTION
 from ledger.ports.search_index import SEARCH
 from ledger.ports.session_index import SESSION_INDEX
-from ledger.states.batched_reads import BatchedReads
 from ledger.verification.findings import Finding, beside
 from ledger.verification.live_builds import LiveBuild, live_builds
-from ledger.verification.records import wrong_records
-from ledger.verification.sessions import WrongRows, differences, replayed
-from ledger.verification.summary_views import views_differences
-from projections.records import RECORDS
-from projections.summary_views import SUMMARY_VIEWS
+from ledger.verification.record_checks import wrong_records
+from ledger.verification.session_checks import WrongRows, differences, replayed
+from ledger.verification.summary_view_checks import views_differences
+from projections.records.records import RECORDS
+from projections.records.summary_views import SUMMARY_VIEWS
 
 SNAPSHOTS: Final = "snapshots"
 #: How each is built again.

@@ -5,15 +5,15 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ledger.chain import ZERO_HASH
-from ledger.ids import Stream, namespace_id
-from ledger.paging import namespace_pages, stream_pages
+from ledger.events.chain import ZERO_HASH
+from ledger.events.ids import Stream, namespace_id
+from ledger.history.paging import namespace_pages, stream_pages
 from ledger.ports import NamespaceInfo, Store, StreamHead
-from ledger.ports.tokens import ACCESS
+from ledger.ports.token_store import ACCESS
 from ledger.verification.auditor import Auditor
 from ledger.verification.caches import check_caches
 from ledger.verification.findings import VerifyReport
-from ledger.verification.tokens import check_tokens
+from ledger.verification.token_checks import check_tokens
 
 _BELOW_ALL: Final = -(2**62)
 

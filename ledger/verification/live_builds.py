@@ -3,20 +3,20 @@
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from ledger.jobs import index as jobs
+from ledger.indexes.jobs import job_index as jobs
+from ledger.indexes.search import index_builds as search
+from ledger.indexes.stored_projections import session_list
+from ledger.indexes.stored_projections.build_choice import Build
 from ledger.long_term_memory import record_index as records
 from ledger.ports import Store
-from ledger.ports.jobs import JOBS
-from ledger.ports.records import RECORDS_PROJECTION
+from ledger.ports.job_queue import JOBS
+from ledger.ports.record_store import RECORDS_PROJECTION
 from ledger.ports.search_index import SEARCH
 from ledger.ports.session_index import SESSION_INDEX
-from ledger.search import index as search
-from ledger.stored_projections import session_index
-from ledger.stored_projections.build_choice import Build
-from projections.languages import LANGUAGES, SearchLanguage
+from projections.words.languages import LANGUAGES, SearchLanguage
 
 _VERSIONS: Final = {
-    SESSION_INDEX: range(session_index.VERSION, session_index.VERSION + 1),
+    SESSION_INDEX: range(session_list.VERSION, session_list.VERSION + 1),
     JOBS: range(jobs.VERSION * 10, jobs.VERSION * 10 + 2),
     SEARCH: range(search.VERSION * 100, search.VERSION * 100 + len(LANGUAGES)),
     RECORDS_PROJECTION: range(records.VERSION * 100, records.VERSION * 100 + len(LANGUAGES)),

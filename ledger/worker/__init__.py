@@ -8,7 +8,7 @@ ends. Nothing is done twice: the result of a job is one append, at the version o
 Source: http W-45, W-48 … W-50; trust M-1 … M-4, P-14, P-15.
 """
 
-from ledger.worker.settings import WorkerSettings, load_worker_settings
 from ledger.worker.worker import Worker
+from ledger.worker.worker_settings import WorkerSettings, load_worker_settings
 
 __all__ = ["Worker", "WorkerSettings", "load_worker_settings"]

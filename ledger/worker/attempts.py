@@ -8,16 +8,16 @@ from contextlib import suppress
 from typing import Final
 
 from ledger.errors import LedgerError, SummarizerFailed
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports import Store
-from ledger.ports.jobs import Job, JobKind, JobOutcome
-from ledger.worker.compaction import compact
+from ledger.ports.job_queue import Job, JobKind, JobOutcome
+from ledger.worker.compaction_jobs import compact
 from ledger.worker.completion import Ending
-from ledger.worker.extraction import extract
-from ledger.worker.namespace import WorkedNamespace
-from ledger.worker.promotion import index, promote
-from ledger.worker.settings import WorkerSettings
-from ledger.worker.summary_views import MOST_RUN_ATTEMPTS, give_up, summarize
+from ledger.worker.extraction_jobs import extract
+from ledger.worker.namespace_jobs import WorkedNamespace
+from ledger.worker.promotion_jobs import index, promote
+from ledger.worker.summary_view_jobs import MOST_RUN_ATTEMPTS, give_up, summarize
+from ledger.worker.worker_settings import WorkerSettings
 
 log = logging.getLogger("ledger")
 

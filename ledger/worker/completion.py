@@ -9,16 +9,16 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from ledger.contention import until_uncontended
-from ledger.event_encoding import stream_write
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.long_term_memory import Promotion
 from ledger.ports import AppendRequest, StreamWrite
+from ledger.ports.contention import until_uncontended
+from ledger.ports.event_encoding import stream_write
 from ledger.session.commands import Command
-from ledger.session.decisions import decide
+from ledger.session.decide import decide
 from ledger.session.state import SessionState
-from ledger.worker.namespace import ACTOR, WorkedNamespace
-from projections.backlog import Backlog
+from ledger.worker.namespace_jobs import ACTOR, WorkedNamespace
+from projections.log.backlog import Backlog
 
 #: How an attempt ended. *late*: what it had read has changed since.
 Ending: TypeAlias = Literal["done", "late"]

@@ -5,12 +5,12 @@ from typing import Final
 
 from ledger.errors import LedgerError
 from ledger.events import MemoryAdded, MemoryEdited
-from ledger.jobs import WorkPlan
-from ledger.jobs.due import due_jobs
-from ledger.stored_projections.build_choice import live_build
-from ledger.stored_projections.log_pages import read_page
-from ledger.worker.namespace import WorkedNamespace
-from ledger.worker.promotion import promote
+from ledger.indexes.jobs import WorkPlan
+from ledger.indexes.jobs.due import due_jobs
+from ledger.indexes.stored_projections.build_choice import live_build
+from ledger.indexes.stored_projections.log_pages import read_page
+from ledger.worker.namespace_jobs import WorkedNamespace
+from ledger.worker.promotion_jobs import promote
 
 log = logging.getLogger("ledger")
 

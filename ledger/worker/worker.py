@@ -14,15 +14,15 @@ from uuid import UUID
 
 from ledger.application.services import Services
 from ledger.errors import LedgerError, Unreadable
-from ledger.ids import namespace_id
-from ledger.jobs import BACKLOGS, WorkPlan
+from ledger.events.ids import namespace_id
+from ledger.history.state_loading import States
+from ledger.indexes.jobs import BACKLOGS, WorkPlan
 from ledger.ports import NamespaceInfo
-from ledger.ports.jobs import Job, JobBacklog
-from ledger.states.loading import States
+from ledger.ports.job_queue import Job, JobBacklog
 from ledger.worker.attempts import Attempts
-from ledger.worker.namespace import ACTOR, WorkedNamespace
+from ledger.worker.namespace_jobs import ACTOR, WorkedNamespace
 from ledger.worker.newest_memories import promote_newest
-from ledger.worker.settings import WorkerSettings, load_worker_settings
+from ledger.worker.worker_settings import WorkerSettings, load_worker_settings
 
 T = TypeVar("T")
 log = logging.getLogger("ledger")

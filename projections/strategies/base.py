@@ -14,7 +14,7 @@ from projections.items import Items
 from projections.prompts import SummaryRequest
 from projections.summaries import LiveSummaries, Summary
 from projections.window import ActiveEntries, Knowledge, Window
-from projections.word_index import Why
+from projections.words.word_index import Why
 
 
 def _exact(value: object) -> object:

@@ -12,7 +12,7 @@ import msgspec
 
 from ledger.errors import InvalidInput, SummarizerFailed
 from ledger.events import Pass
-from ledger.strict_json import check_text
+from ledger.events.strict_json import check_text
 from projections.prompts import SummaryRequest
 from projections.strategies.base import Digest, Summarising
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from ledger.events import Action
 from projections.entries import Entry
-from projections.ranges import ranges_of
 from projections.strategies.base import CompactionConfig, CompactionPlan, StateView, Trigger
 from projections.summaries import Summary
 from projections.tool_pairs import Unit, may_go_on
+from projections.values.ranges import ranges_of
 
 
 def plan_to_replace(

@@ -13,13 +13,13 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field
 
 from projections.entries import Entry
-from projections.ranking import Ranking
 from projections.strategies.base import Hints, Ratio, Recalled, StateView, WindowConfig, WindowStrategy
 from projections.strategies.full import place
 from projections.strategies.interactions import newest_first
 from projections.summaries import Summary
 from projections.tool_pairs import Interaction, group_units
 from projections.window import Window
+from projections.words.ranking import Ranking
 
 #: After so many interactions that do not fit any more, the window is full.
 _MISFITS: Final = 50

@@ -16,7 +16,6 @@ from ledger.errors import NotEnoughEntries
 from ledger.events import Block, CompactionCompleted, Ranges
 from projections import prompts
 from projections.items import Items, ItemUnit
-from projections.ranges import ranges_of
 from projections.strategies.base import (
     CompactionConfig,
     CompactionPlan,
@@ -28,6 +27,7 @@ from projections.strategies.base import (
     Trigger,
     one_call,
 )
+from projections.values.ranges import ranges_of
 from projections.window import ActiveEntries
 
 SYSTEM_PROMPT = """\

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from ledger.adapters.names import SEPARATOR, key_of, name_of
-from ledger.names import check_name
+from ledger.adapters.foreign_names import SEPARATOR, key_of, name_of
+from ledger.events.names import check_name
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from ledger.codec import decode
 from ledger.errors import DuplicateEntry, EntryCovered, EntryNotFound, InvalidInput, VersionConflict
 from ledger.events import EntryAdded
-from ledger.ids import Stream
+from ledger.events.codec import decode
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.results import AddedEntry
 from projections.entries import Entry

@@ -9,17 +9,17 @@ import pytest
 from msgspec.structs import replace
 
 from ledger.application.services import Services
-from ledger.codec import decode
 from ledger.errors import DuplicateEntry, EntryCovered, EntryNotFound, Unavailable
 from ledger.events import RecordedEvent
-from ledger.ids import Stream
+from ledger.events.codec import decode
+from ledger.events.ids import Stream
+from ledger.history.snapshot_form import SnapshotForm
+from ledger.history.snapshots import SESSIONS
+from ledger.history.state_loading import States
 from ledger.memory import MemoryLedger
 from ledger.ports import Appended, AppendRequest, Store
 from ledger.results import AddedEntry
 from ledger.session.state import SESSION, SessionState
-from ledger.states.loading import States
-from ledger.states.snapshot_form import SnapshotForm
-from ledger.states.snapshots import SESSIONS
 from ledger.stores import group_commit
 from ledger.stores.decorators import EventStoreDecorator
 from ledger.stores.in_memory import InMemoryStore

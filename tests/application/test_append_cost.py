@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import pytest
 
-from ledger.ids import Stream
+from ledger.events.ids import Stream
+from ledger.events.names import named_stream
 from ledger.memory import MemoryLedger
-from ledger.names import named_stream
 from ledger.ports import Appended, AppendRequest
 from ledger.stores.in_memory import InMemoryStore
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from ledger.ids import namespace_id
+from ledger.events.ids import namespace_id
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from projections.stats import SessionStats

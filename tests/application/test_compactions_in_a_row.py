@@ -6,7 +6,7 @@ from typing import Any
 
 from ledger.memory import MemoryLedger
 from ledger.ports import SummaryText
-from ledger.server.settings import load_service_settings
+from ledger.server.service_settings import load_service_settings
 from ledger.stores.in_memory import InMemoryStore
 from projections.prompts import SummaryRequest
 from tests.server.conftest import running

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ledger.errors import InvalidInput, VersionNotFound
 from ledger.memory import MemoryLedger
-from projections.json_patch import json_patch
+from projections.values.json_patch import json_patch
 from tests.application.conftest import talk
 
 KEYS = st.text("ab~/", max_size=3)

@@ -8,8 +8,8 @@ from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
-from projections import config as memory_config
-from projections.config import MemoryConfig
+from projections.memory_config import config as memory_config
+from projections.memory_config.config import MemoryConfig
 from tests.application.conftest import SMALL, talk
 
 

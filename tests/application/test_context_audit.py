@@ -6,18 +6,18 @@ import random
 import pytest
 from msgspec.structs import replace
 
-from ledger.application.context import shown_again
-from ledger.application.context_audit import seen
-from ledger.codec import decode
-from ledger.compaction.result import CompactionResult
+from ledger.application.reading.context_audit import seen
+from ledger.application.reading.contexts import shown_again
 from ledger.errors import IdempotencyMismatch, SessionNotFound
 from ledger.events import ContextRendered, RecordedEvent
-from ledger.ids import Stream
+from ledger.events.codec import decode
+from ledger.events.ids import Stream
+from ledger.llm.compaction.compaction_result import CompactionResult
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.session.state import SESSION, SessionState, end_of_batch
 from ledger.stores.in_memory import InMemoryStore
-from projections.lineage import LINEAGE
+from projections.log.lineage import LINEAGE
 from tests.support.ledgers import ledger_over
 from tests.support.planted_marks import CONFIGS, live, marked
 

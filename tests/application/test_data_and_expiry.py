@@ -8,13 +8,13 @@ from datetime import timedelta
 import pytest
 
 from ledger.application.services import Services
-from ledger.clock import SystemClock
 from ledger.errors import EntryNotFound, InvalidInput, SessionNotFound, VersionConflict, VersionNotFound
-from ledger.event_encoding import stream_write
 from ledger.events import EntriesExtracted, EntriesIndexed, EntryAdded, to_microseconds
-from ledger.ids import Stream
+from ledger.events.clock import SystemClock
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store
+from ledger.ports.event_encoding import stream_write
 from ledger.session.commands import Command, MarkExtracted, MarkIndexed
 from ledger.session.state import SessionState
 from tests.support.driver import SetClock

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from ledger.application import entry_pages, fates
+from ledger.application.auditing import entry_causes
+from ledger.application.reading import entry_pages
 from ledger.errors import EntryNotFound, InvalidInput, VersionNotFound
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
-from projections.ranges import contains
+from projections.values.ranges import contains
 from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over
 from tests.support.planted_marks import CONFIGS, live
@@ -129,7 +130,10 @@ async def test_the_version_at_which_a_summary_was_dropped_is_found(seed: int) ->
     created = {each.summary_id: each.version for each in (await ledger.timeline("s")).summaries}
     assert gone
     for each in gone:
-        assert await fates.dropped_at(handle, stream, each.summary_id, created[each.summary_id], newest) == each.version
+        assert (
+            await entry_causes.dropped_at(handle, stream, each.summary_id, created[each.summary_id], newest)
+            == each.version
+        )
 
 
 async def test_a_page_that_forgets_how_entries_left_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

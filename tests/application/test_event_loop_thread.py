@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from ledger import event_loop_thread
-from ledger.event_loop_thread import EventLoopThread
-from ledger.lone_calls import keeps_nobody_waiting
+from ledger.application.facade import event_loop_thread
+from ledger.application.facade.event_loop_thread import EventLoopThread
+from ledger.ports.lone_calls import keeps_nobody_waiting
 
 THREADS = 8
 

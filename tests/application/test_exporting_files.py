@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ledger.errors import InvalidInput, SessionExists
-from ledger.ids import Stream, namespace_id
+from ledger.events.ids import Stream, namespace_id
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore

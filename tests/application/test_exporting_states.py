@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ledger.errors import InvalidInput
-from ledger.ids import namespace_id
+from ledger.events.ids import namespace_id
 from ledger.memory import MemoryLedger
 from tests.application.conftest import SMALL, contents, talk
 

@@ -14,11 +14,11 @@ from ledger.errors import (
     SessionNotFound,
     VersionNotFound,
 )
-from ledger.ids import Stream
+from ledger.events.ids import Stream
+from ledger.history import state_loading, stored_snapshots
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.session.state import end_of_batch
-from ledger.states import loading, stored_snapshots
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
 from tests.application.conftest import SMALL, contents, talk
@@ -81,8 +81,8 @@ async def test_a_fork_is_as_its_parent_is_and_both_go_on(anywhere: MemoryLedger)
 async def test_time_travel_in_a_fork_reaches_back_across_the_fork_point(
     anywhere: MemoryLedger, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loading, "EVERY_EVENTS", every)
-    monkeypatch.setattr(loading, "FIRST_AFTER_EVENTS", every)
+    monkeypatch.setattr(state_loading, "EVERY_EVENTS", every)
+    monkeypatch.setattr(state_loading, "FIRST_AFTER_EVENTS", every)
     monkeypatch.setattr(stored_snapshots, "LASTING_EVENTS", every)
     without_content(monkeypatch)
     await anywhere.update_config("s", SMALL)

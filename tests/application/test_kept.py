@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ledger.application import kept
+from ledger.application.writing import key_values as kept
 from ledger.errors import InvalidInput, VersionConflict, VersionNotFound
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore

@@ -10,14 +10,14 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from ledger.codec import decode
 from ledger.errors import EntryNotFound, SessionNotFound
 from ledger.events import CompactionCompleted, CompactionRequested, ContextRendered, RecordedEvent
-from ledger.ids import Stream
+from ledger.events.codec import decode
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
-from projections.lineage import LINEAGE, Lineage, origin, reach
+from projections.log.lineage import LINEAGE, Lineage, origin, reach
 from tests.support.ledgers import ledger_over
 from tests.support.planted_marks import CONFIGS, MARK, live, marked, passes_on
 

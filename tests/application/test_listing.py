@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from ledger.application import family
+from ledger.application.forking import fork_family
 from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import ForkedFrom
 from ledger.memory import MemoryLedger
@@ -139,7 +139,7 @@ async def test_a_family_has_all_who_share_a_beginning(anywhere: MemoryLedger, mo
     ]  # fmt: skip
     assert (members["right"].user_id, members["right"].parent_user_id, members["leaf"].version) == ("judith", "", 5)
     assert await anywhere.family("stranger") != found
-    monkeypatch.setattr(family, "MOST_MEMBERS", 2)
+    monkeypatch.setattr(fork_family, "MOST_MEMBERS", 2)
     cut = await anywhere.family("leaf")
     assert cut.cut
     assert {"root", "left", "leaf"} <= {each.session_id for each in cut.members}, "its own line is there"

@@ -11,8 +11,8 @@ from ledger.history import log_page
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory.event_store import InMemoryEventStore
 from ledger.verification import VerifyReport
-from projections.budget import budget_of
-from projections.history import PastEntryStatus
+from projections.log.history import PastEntryStatus
+from projections.memory_config.budget import budget_of
 from projections.token_limits import fitted, hidden
 from tests.application.conftest import SMALL, talk
 

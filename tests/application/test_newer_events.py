@@ -5,10 +5,10 @@ from uuid import uuid4  # noqa: TID251 - what a newer release would have made
 
 import pytest
 
-from ledger.codec import SALTED
 from ledger.errors import LedgerError, UnknownEvent
 from ledger.events import NewEvent, OpaqueEvent
-from ledger.ids import Stream
+from ledger.events.codec import SALTED
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store, StreamWrite
 from ledger.stores.in_memory import InMemoryStore

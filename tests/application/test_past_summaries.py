@@ -4,13 +4,14 @@ import random
 
 import pytest
 
-from ledger.application import finding, past_summaries
+from ledger.application.auditing import past_summaries
+from ledger.application.searching import exact_text
 from ledger.errors import InvalidInput, NotFound, SessionNotFound, VersionNotFound
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
-from projections.lineage import LINEAGE, origin
-from projections.ranges import union
+from projections.log.lineage import LINEAGE, origin
+from projections.values.ranges import union
 from tests.support.ledgers import ledger_over
 from tests.support.planted_marks import CONFIGS, live
 from tests.support.timeline_reader import TimelineReader
@@ -77,7 +78,7 @@ async def test_a_summary_has_the_tree_of_what_it_folds(store: Store, namespace: 
 
 
 async def test_a_tree_that_is_too_deep_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledger.application.past_summaries._DEPTH", 2)
+    monkeypatch.setattr("ledger.application.auditing.past_summaries._DEPTH", 2)
     ledger = ledger_over(InMemoryStore(), config=CONFIGS["folds"])
     ledger.set_summarizer(None, lambda prompt: "short")
     for number in range(1, 30):
@@ -92,7 +93,7 @@ async def test_a_tree_that_is_too_deep_is_cut(monkeypatch: pytest.MonkeyPatch) -
 async def test_text_is_found_as_it_was_at_a_version(
     store: Store, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finding, "_CHUNK", 2)
+    monkeypatch.setattr(exact_text, "_CHUNK", 2)
     ledger = ledger_over(
         store, namespace=namespace, config={"max_entries": 4, "recent_window": 1, "min_entries_to_compress": 2}
     )
@@ -120,7 +121,7 @@ async def test_text_is_found_as_it_was_at_a_version(
     assert tuple(pages) == whole.matches
     assert (whole.next_after, whole.scanned_to) == (None, (await ledger.get_state("s")).version)
     assert len((await ledger.find("s", "apple", version=at)).matches) == 1
-    monkeypatch.setattr(finding, "_PAGE_S", -1.0)
+    monkeypatch.setattr(exact_text, "_PAGE_S", -1.0)
     early = await ledger.find("s", "apple")
     assert early.next_after == early.scanned_to == 2
     for text in ("", "x" * 1_001):

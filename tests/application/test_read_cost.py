@@ -7,14 +7,14 @@ from typing import Any, Final
 
 import pytest
 
-from ledger.application.reading import existing_state
-from ledger.ids import Stream
+from ledger.application.reading.session_reads import existing_state
+from ledger.events.ids import Stream
+from ledger.history import snapshots
+from ledger.history.snapshots import SESSIONS
+from ledger.history.state_loading import States
 from ledger.memory import MemoryLedger
-from ledger.server.compat.answers import view_of
-from ledger.server.compat.limits import ContextLimit
-from ledger.states import snapshots
-from ledger.states.loading import States
-from ledger.states.snapshots import SESSIONS
+from ledger.server.compat.compat_answers import view_of
+from ledger.server.compat.compat_limits import ContextLimit
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
 from projections.entry_page import SMALL, YOUNG

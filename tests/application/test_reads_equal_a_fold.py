@@ -6,15 +6,15 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from ledger.application.context_audit import derived, seen
-from ledger.codec import decode
+from ledger.application.reading.context_audit import derived, seen
 from ledger.events import ContextRendered, EntryAdded, RecordedEvent
-from ledger.ids import Stream
+from ledger.events.codec import decode
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
-from projections.history import HISTORY, History, PastEntry
-from projections.lineage import LINEAGE, Lineage
-from projections.persistent_list import PersistentList
+from projections.log.history import HISTORY, History, PastEntry
+from projections.log.lineage import LINEAGE, Lineage
+from projections.values.persistent_list import PersistentList
 from tests.support.ledgers import ledger_over
 from tests.support.planted_marks import CONFIGS, live
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ledger.errors import DuplicateEntry, InvalidInput, LedgerError, VersionConflict
-from ledger.ids import Stream, namespace_id
+from ledger.events.ids import Stream, namespace_id
 from ledger.memory import MemoryLedger
-from ledger.session.drafts import EntryDraft
+from ledger.session.entry_drafts import EntryDraft
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from tests.support import refusals
@@ -140,7 +140,7 @@ async def missed_apart(names: Iterable[str]) -> set[str]:
 
 
 async def test_without_the_checks_of_entries_and_names_their_tests_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledger.application.entries.draft_entry", unchecked)
+    monkeypatch.setattr("ledger.application.writing.entry_writes.draft_entry", unchecked)
     monkeypatch.setattr("ledger.application.handle.check_idempotency_key", lambda key: key)
     monkeypatch.setattr("ledger.application.handle.named_stream", Stream.of)
     cases = {*ENTRIES, *NAMES, "I-49 entry 57 of 100"}
@@ -155,6 +155,6 @@ async def test_without_the_checks_of_entries_and_names_their_tests_fail(monkeypa
 async def test_without_the_checks_of_integers_their_tests_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("entries", "reading", "handle"):
         monkeypatch.setattr(f"ledger.application.{module}.check_integer", lambda value, **bounds: value)
-    monkeypatch.setattr("ledger.application.entries.BATCH_ENTRIES", 10**9)
+    monkeypatch.setattr("ledger.application.writing.entry_writes.BATCH_ENTRIES", 10**9)
     cases = {"N-6 1,001 entries", "I-45 minus one", "I-45 2**63", "N-6 a list of 1,001 rows", "a list of no rows"}
     assert await missed_apart(cases) == cases

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from ledger.application import session_turns
-from ledger.application.session_turns import SessionTurns
+from ledger.application.commands import session_turns
+from ledger.application.commands.session_turns import SessionTurns
 
 
 async def take_turns(seed: int) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ledger.blocking import Blocking
+from ledger.application.facade.blocking import Blocking
 from ledger.errors import InvalidInput, SessionNotFound, Unavailable
 from ledger.long_term_memory import LongTermMemory
 from ledger.memory import MemoryLedger

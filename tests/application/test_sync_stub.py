@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ledger.blocking import Blocking
+from ledger.application.facade.blocking import Blocking
 from tools.generate_sync_stub import STUB, Stub, generate
 
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from ledger.codec import decode
 from ledger.errors import SessionNotFound, VersionNotFound
 from ledger.events import EntryAdded, RecordedEvent
-from ledger.ids import Stream
+from ledger.events.codec import decode
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.session.state import SESSION, end_of_batch
 from ledger.session.views import stats_of, window_of
 from ledger.stores.in_memory import InMemoryStore
-from projections.history import HISTORY
+from projections.log.history import HISTORY
 from projections.projection import Projection
 from projections.rendering import context_text
 from tests.application.conftest import SMALL, contents, talk

@@ -7,8 +7,8 @@ from contextlib import suppress
 
 import pytest
 
-from ledger.application import transcript
-from ledger.application.entries import add_drafts
+from ledger.application.reading import transcript
+from ledger.application.writing.entry_writes import add_drafts
 from ledger.errors import (
     CompactionNotCompleted,
     EntryNotFound,
@@ -21,7 +21,7 @@ from ledger.errors import (
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.results import ConfigLike
-from ledger.session.drafts import draft_entry
+from ledger.session.entry_drafts import draft_entry
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from ledger.application import recorded_calls
-from ledger.application.recorded_calls import record_call
-from ledger.application.seen_branches import SeenBranches
-from ledger.importers.parts.otlp_records import records_of
-from ledger.importers.parts.reported_calls import calls_of
+from ledger.application.recording import recorded_calls
+from ledger.application.recording.recorded_calls import record_call
+from ledger.application.recording.seen_branches import SeenBranches
+from ledger.formats.importers.opentelemetry.otlp_records import records_of
+from ledger.formats.importers.opentelemetry.reported_calls import calls_of
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore

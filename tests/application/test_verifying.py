@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from ledger.errors import SessionNotFound
 from ledger.events import StoredEvent
-from ledger.ids import namespace_id
+from ledger.events.ids import namespace_id
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory.event_store import InMemoryEventStore
 from tests.application.conftest import talk

@@ -11,10 +11,10 @@ from ledger.events import ContextRendered, EntryAdded
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
-from projections import config as memory_config
-from projections.budget import limit_path
-from projections.ranges import versions
+from projections.memory_config import config as memory_config
+from projections.memory_config.budget import limit_path
 from projections.summaries import Summary
+from projections.values.ranges import versions
 from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over
 from tests.support.planted_marks import CONFIGS, live
@@ -79,7 +79,7 @@ async def test_a_recorded_window_that_was_changed_since_differs(
     await ledger.get_context("s", record=True)
     assert (await ledger.get_window("s", version=2)).recorded.verdict == "proved"
     assert (await ledger.get_window("s", version=2, query="one")).recorded is None
-    monkeypatch.setattr("ledger.application.context_audit._digest_of_text", lambda text: "0" * 64)
+    monkeypatch.setattr("ledger.application.reading.context_audit._digest_of_text", lambda text: "0" * 64)
     assert (await ledger.get_window("s", version=2)).recorded.verdict == "differs"
 
 

@@ -149,7 +149,7 @@ async def test_turns_in_any_order_would_wait_for_ever(monkeypatch: pytest.Monkey
             await asyncio.gather(*(ledger.write_sessions(pair) for pair in pairs))
 
     await all_at_once()
-    monkeypatch.setattr("ledger.application.joint_writes.sorted", list, raising=False)
+    monkeypatch.setattr("ledger.application.commands.joint_writes.sorted", list, raising=False)
     with pytest.raises(TimeoutError):
         await all_at_once()
 

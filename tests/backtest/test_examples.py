@@ -4,13 +4,13 @@ from collections import Counter
 
 import pytest
 
-from ledger.backtest.questions import Question, read_questions
-from ledger.backtest.running import Plan, run
-from ledger.backtest.totals import row
-from ledger.importers import documents
-from ledger.prices import load_prices
-from ledger.strict_json import parse
-from projections import config
+from ledger.events.strict_json import parse
+from ledger.formats.importers import documents
+from ledger.llm.prices import load_prices
+from ledger.replay.backtest.backtest_run import Plan, run
+from ledger.replay.backtest.questions import Question, read_questions
+from ledger.replay.backtest.totals import row
+from projections.memory_config import config
 from tests.support.backtest_sessions import sessions_in
 from tests.support.pages import ROOT
 from tools import evidence_tables

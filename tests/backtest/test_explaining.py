@@ -2,14 +2,14 @@
 
 from msgspec.structs import replace
 
-from ledger.backtest.columns import RANKED, ranked_cells, title_of, where
-from ledger.backtest.explaining import explain
-from ledger.backtest.page import page
-from ledger.backtest.questions import Question
-from ledger.backtest.report import report_of, report_value
-from ledger.backtest.running import BacktestSession, Plan, run
-from ledger.prices import load_prices
-from projections import config
+from ledger.llm.prices import load_prices
+from ledger.replay.backtest.backtest_run import BacktestSession, Plan, run
+from ledger.replay.backtest.columns import RANKED, ranked_cells, title_of, where
+from ledger.replay.backtest.explaining import explain
+from ledger.replay.backtest.questions import Question
+from ledger.replay.backtest.report import report_of, report_value
+from ledger.replay.backtest.report_page import page
+from projections.memory_config import config
 from tests.support.driver import Driven
 
 TEXTS = (

@@ -4,16 +4,16 @@ from decimal import Decimal
 
 import pytest
 
-from ledger.backtest.asking import needed_for
-from ledger.backtest.budgets import with_budget
-from ledger.backtest.measures import measure
-from ledger.backtest.questions import Question, Transcript, is_bfcl, read_questions
-from ledger.backtest.totals import at_rank, row
-from ledger.backtest.turns import asked_at, partners, split_pairs, tool_pairs
 from ledger.errors import ImportRefused
-from ledger.importers import documents
-from ledger.prices import load_prices
-from projections import config
+from ledger.formats.importers import documents
+from ledger.llm.prices import load_prices
+from ledger.replay.backtest.asking import needed_for
+from ledger.replay.backtest.budgets import with_budget
+from ledger.replay.backtest.measures import measure
+from ledger.replay.backtest.questions import Question, Transcript, is_bfcl, read_questions
+from ledger.replay.backtest.totals import at_rank, row
+from ledger.replay.backtest.turns import asked_at, partners, split_pairs, tool_pairs
+from projections.memory_config import config
 from tests.support.driver import Driven
 from tests.support.specification import Session
 

@@ -10,16 +10,16 @@ import msgspec
 import psutil
 import pytest
 
-from ledger.backtest import running
-from ledger.backtest.columns import cells, columns
-from ledger.backtest.findings import findings
-from ledger.backtest.page import page
-from ledger.backtest.plots import plots
-from ledger.backtest.questions import Question
-from ledger.backtest.report import report_of, report_value, write
-from ledger.backtest.running import BacktestSession, Plan, run
-from ledger.prices import load_prices
-from projections import config
+from ledger.llm.prices import load_prices
+from ledger.replay.backtest import backtest_run
+from ledger.replay.backtest.backtest_findings import findings
+from ledger.replay.backtest.backtest_run import BacktestSession, Plan, run
+from ledger.replay.backtest.columns import cells, columns
+from ledger.replay.backtest.plots import plots
+from ledger.replay.backtest.questions import Question
+from ledger.replay.backtest.report import report_of, report_value, write
+from ledger.replay.backtest.report_page import page
+from projections.memory_config import config
 from tests.support.driver import Driven
 
 RAW = {
@@ -41,7 +41,7 @@ import sys
 from hashlib import sha256
 import msgspec
 from tests.backtest.test_running import PLAN, some_sessions
-from ledger.backtest.running import run
+from ledger.replay.backtest.backtest_run import run
 print(sha256(msgspec.json.encode(run(some_sessions(), PLAN))).hexdigest())
 """
 
@@ -81,7 +81,7 @@ def test_workers_end_with_the_process_that_started_them() -> None:
 import sys, time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from ledger.backtest.running import _end_with_parent
+from ledger.replay.backtest.backtest_run import _end_with_parent
 if __name__ == "__main__":
     pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_end_with_parent)
     pool.submit(time.sleep, 0).result()
@@ -102,13 +102,13 @@ def test_a_run_continues_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Mo
     with stored.open("ab") as file:
         file.write(b'{"key": "torn')
     measured: list[str] = []
-    original = running.measure_session
+    original = backtest_run.measure_session
 
     def counted(session: BacktestSession, plan: Plan, names: list[str]):
         measured.append(session.name)
         return original(session, plan, names)
 
-    monkeypatch.setattr(running, "measure_session", counted)
+    monkeypatch.setattr(backtest_run, "measure_session", counted)
     answers: list[tuple[int, int]] = []
     assert run(some_sessions(), PLAN, measured_file=stored, progress=lambda *done: answers.append(done)) == whole
     assert measured == ["s2", "s3"]

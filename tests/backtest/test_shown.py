@@ -6,12 +6,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ledger.backtest import shown
-from ledger.backtest.turns import partners, split_pairs, tool_pairs
+from ledger.replay.backtest import shown
+from ledger.replay.backtest.turns import partners, split_pairs, tool_pairs
+from ledger.replay.what_if.config_replay import replay
 from ledger.session.state import SessionState
-from ledger.what_if.replay import replay
-from projections import config
 from projections.entries import Entry
+from projections.memory_config import config
 from tests.support.driver import Driven
 from tests.support.examples import up_to
 from tests.support.histories import STEPS, Step, configs, happened

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ledger.backtest.budgets import with_budget
-from ledger.backtest.measures import Measured
-from ledger.backtest.running import Plan, run
-from ledger.backtest.totals import Row, row
-from ledger.prices import load_prices
-from ledger.strict_json import parse
-from projections import config
-from projections.config import MemoryConfig
+from ledger.events.strict_json import parse
+from ledger.llm.prices import load_prices
+from ledger.replay.backtest.backtest_run import Plan, run
+from ledger.replay.backtest.budgets import with_budget
+from ledger.replay.backtest.measures import Measured
+from ledger.replay.backtest.totals import Row, row
+from projections.memory_config import config
+from projections.memory_config.config import MemoryConfig
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.window import Window
 from tests.support.backtest_sessions import bfcl_questions, sessions_in

@@ -11,8 +11,8 @@ from click.testing import Result
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from ledger.application import provenance
-from ledger.application.context_audit import ContextAudit
+from ledger.application.auditing import provenance
+from ledger.application.reading.context_audit import ContextAudit
 from ledger.cli.app import app
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
@@ -37,7 +37,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> InMemoryStore:
         return stored
 
     asyncio.run(fill())
-    monkeypatch.setattr("ledger.cli.arguments.open_store", opened)
+    monkeypatch.setattr("ledger.cli.common_options.open_store", opened)
     return stored
 
 

@@ -8,12 +8,12 @@ from typing import Any, Final
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from ledger.application.json_models.compaction_json import CompactionShape
+from ledger.application.json_models.comparison_json import DifferenceShape, WhatIfShape
+from ledger.application.json_models.event_json import EventShape
+from ledger.application.json_models.search_json import HitsShape
+from ledger.application.json_models.session_json import SessionShape, ShownStateShape, StatsShape
 from ledger.cli.demo import example
-from ledger.json_models.compacting import CompactionShape
-from ledger.json_models.comparing import DifferenceShape, WhatIfShape
-from ledger.json_models.events import EventShape
-from ledger.json_models.searching import HitsShape
-from ledger.json_models.sessions import SessionShape, ShownStateShape, StatsShape
 from tests.cli.conftest import Cli
 from tests.support import model_endpoint
 from tests.support.command_line_page import documented

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.embedded.server import EmbeddedServer
 from tests.cli.conftest import Cli
 from tests.support.attacked_log import without_guards
 from tests.support.command_line_page import documented

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.cli.doctor import check_environment, known_variables
+from ledger.cli.doctor_command import check_environment, known_variables
 
 PAGES = [*(Path(__file__).parents[2] / "docs").glob("*.md")]
 

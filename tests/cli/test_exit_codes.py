@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import ledger.cli
-from ledger.cli import app, doctor
+from ledger.cli import app, doctor_command
 from ledger.cli.verify import EXIT_CODES, NOT_ENOUGH_EXIT
 from tests.support.command_line_page import PAGE, exit_codes
 
@@ -16,8 +16,8 @@ IN_CODE = {
     0,
     app.UNAVAILABLE,
     app.REFUSED,
-    doctor._WEAKER,
-    doctor._WILL_NOT_START,
+    doctor_command._WEAKER,
+    doctor_command._WILL_NOT_START,
     *EXIT_CODES.values(),
     NOT_ENOUGH_EXIT,
     ledger.cli.INTERRUPTED,

@@ -11,7 +11,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from ledger.cli.app import app
-from ledger.clock import SystemClock
+from ledger.events.clock import SystemClock
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 
@@ -32,7 +32,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> InMemoryStore:
     asyncio.run(fill())
     now = SystemClock.now
     monkeypatch.setattr(SystemClock, "now", lambda self: now(self) + timedelta(days=1))
-    monkeypatch.setattr("ledger.cli.arguments.open_store", opened)
+    monkeypatch.setattr("ledger.cli.common_options.open_store", opened)
     return stored
 
 

@@ -8,12 +8,20 @@ from typing import Any
 import pytest
 
 from ledger import __version__
-from ledger.cli import commands
-from ledger.cli.commands import COMMANDS, help_text, modules
+from ledger.cli import command_table
+from ledger.cli.command_table import COMMANDS, help_text, modules
 from tests.cli.conftest import COMMAND, WHOLE
 
 #: What a program that only looks at a session has no use for.
-SERVICE = ("fastapi", "uvicorn", "prometheus_client", "ledger.server", "ledger.worker", "ledger.backtest", "alembic")
+SERVICE = (
+    "fastapi",
+    "uvicorn",
+    "prometheus_client",
+    "ledger.server",
+    "ledger.worker",
+    "ledger.replay.backtest",
+    "alembic",
+)
 
 
 def registered() -> dict[str, tuple[str, str]]:
@@ -54,7 +62,8 @@ def test_every_command_of_a_module_that_loads_is_in_the_table() -> None:
 
 def test_the_options_of_the_help_are_those_of_every_command() -> None:
     options = {
-        name.split()[-1] if name.startswith("-h") else name.split()[0] for name in commands.OPTIONS | commands.ALONE
+        name.split()[-1] if name.startswith("-h") else name.split()[0]
+        for name in command_table.OPTIONS | command_table.ALONE
     }
     declared = {param.opts[0] for param in WHOLE.params} | {"--help"}
     assert options == declared
@@ -140,7 +149,7 @@ def within(packages: Any, modules: set[str]) -> set[str]:
 @pytest.mark.processes
 def test_a_command_loads_no_other_commands_code() -> None:
     loaded = loaded_for("show", "--help")
-    assert "ledger.cli.session_reads" in loaded
+    assert "ledger.cli.show_commands" in loaded
     assert not within(SERVICE, loaded)
     assert not {f"ledger.cli.{name}" for name in ("serve", "worker", "demo", "backtest")} & loaded
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.importers import openai_chat
+from ledger.formats.importers import openai_chat
 from tests.cli.conftest import Cli
 
 CHAT = [

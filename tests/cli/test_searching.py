@@ -2,8 +2,8 @@
 
 import pytest
 
-from ledger.cli.search import marked
-from projections.words import words
+from ledger.cli.search_command import marked
+from projections.words.words import words
 
 
 @pytest.mark.parametrize(

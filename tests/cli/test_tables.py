@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ledger.cli.output import counted
-from ledger.cli.session_reads import cell_of
-from ledger.cli.tables import records, table
+from ledger.cli.show_commands import cell_of
+from ledger.cli.table_layout import records, table
 from tests.cli.conftest import Cli
 
 COLUMNS = ("session", "user", "status", ">version", "?>entries", "~text", "updated (UTC)")
@@ -98,7 +98,7 @@ def test_a_list_that_is_cut_says_so(cli: Cli) -> None:
 def test_a_list_may_be_longer_than_a_page(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(5):
         cli("add", f"s{number}", "hello")
-    monkeypatch.setattr("ledger.cli.sessions.PAGE_SESSIONS", 2)
+    monkeypatch.setattr("ledger.cli.sessions_commands.PAGE_SESSIONS", 2)
     for limit, more in ((5, False), (4, True), (2, True), (9, False)):
         value = cli.json("sessions", "--limit", str(limit))
         assert [row["session_id"] for row in value["sessions"]] == [f"s{n}" for n in (4, 3, 2, 1, 0)][:limit]

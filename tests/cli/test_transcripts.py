@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.importers.parts.steps import EMPTY
+from ledger.formats.importers.elements.steps import EMPTY
 from tests.cli.conftest import Cli
 from tests.support.copies import Line, check_copy, said
 

@@ -190,7 +190,7 @@ def test_without_matplotlib_a_backtest_says_so_first_and_shows_its_table(
 ) -> None:
     cli("import", ROOT / "tests" / "importers" / "samples" / "bfcl_memory.jsonl")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("ledger.backtest.plots.find_spec", lambda name: None)
+    monkeypatch.setattr("ledger.replay.backtest.plots.find_spec", lambda name: None)
     measured: list[str] = []
     run = backtest.run_all
     monkeypatch.setattr(

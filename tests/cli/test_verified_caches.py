@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from ledger.cli import commands, verify  # noqa: F401 - registers them
+from ledger.cli import command_table, verify  # noqa: F401 - registers them
 from ledger.cli.app import app
 from ledger.verification import VerifyReport
 

@@ -11,7 +11,7 @@ import pytest
 
 from ledger.cli.transcript_folder import FolderImport
 from ledger.errors import InvalidInput
-from ledger.transfer.importing import Imported
+from ledger.formats.export.importing import Imported
 from tests.cli.conftest import SECOND, Cli
 from tests.support.importer_samples import SAMPLES
 

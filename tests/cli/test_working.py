@@ -4,9 +4,9 @@ import signal
 import time
 from typing import Any
 
+import ledger.cli.worker_commands
 import pytest
 
-import ledger.cli.worker
 from ledger.application.services import Services
 from ledger.worker import Worker
 from tests.cli.conftest import Cli
@@ -70,7 +70,7 @@ def test_a_worker_asks_models_as_often_in_a_row_as_a_service_does__M_6(
             super().__init__(services, **options)
             bounds.append((services.compactor.most_in_a_row, services.compactor.rebuilder.most_in_a_row))
 
-    monkeypatch.setattr(ledger.cli.worker, "Worker", Seen)
+    monkeypatch.setattr(ledger.cli.worker_commands, "Worker", Seen)
     with_message.try_("worker", "--once")
     monkeypatch.setenv("MEMORY_LEDGER_COMPACTIONS_IN_A_ROW", "4")
     with_message.try_("worker", "--once")

@@ -5,7 +5,6 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from ledger.compaction.summarizing import trust_of
 from ledger.errors import CompactionInProgress
 from ledger.events import (
     CompactionCompleted,
@@ -15,6 +14,7 @@ from ledger.events import (
     EntryAdded,
     EntryRemoved,
 )
+from ledger.llm.compaction.summarizing import trust_of
 from ledger.session.commands import (
     ChangeConfig,
     ClearSession,
@@ -26,7 +26,7 @@ from ledger.session.commands import (
 )
 from ledger.session.state import end_of_batch
 from ledger.session.views import plan_manual, stats_of
-from projections import config
+from projections.memory_config import config
 from tests.support.driver import Driven, Scripted, exact, raises, text_of, too_long
 
 SMALL = {"max_entries": 4, "recent_window": 1, "min_entries_to_compress": 1}

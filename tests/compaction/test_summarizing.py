@@ -5,16 +5,16 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from ledger.compaction.summarizing import execute
 from ledger.errors import SummarizerFailed
-from ledger.limits import CONTENT_BYTES
+from ledger.events.limits import CONTENT_BYTES
+from ledger.llm.compaction.summarizing import execute
+from ledger.llm.summarizers.extractive import Extractive
+from ledger.llm.summarizers.model_answers import ModelCalls
+from ledger.llm.summarizers.overview import overview_of
+from ledger.llm.summarizers.usable import usable
+from ledger.llm.tokenizers import TOKENIZERS
 from ledger.ports import SummaryText
 from ledger.session.views import plan_manual
-from ledger.summarizers.extractive import Extractive
-from ledger.summarizers.model_calls import ModelCalls
-from ledger.summarizers.overview import overview_of
-from ledger.summarizers.usable import usable
-from ledger.tokenizers import TOKENIZERS
 from tests.support.driver import Driven, Scripted, SetClock
 from tests.support.specification import given
 

@@ -13,9 +13,9 @@ import typer
 import yaml
 from packaging.requirements import Requirement
 
-from ledger.server.settings import ServiceSettings
+from ledger.server.service_settings import ServiceSettings
 from ledger.settings import Settings
-from ledger.worker.settings import WorkerSettings
+from ledger.worker.worker_settings import WorkerSettings
 from tests.cli.conftest import WHOLE
 from tests.support.composed import ROOT
 

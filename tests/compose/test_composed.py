@@ -11,7 +11,7 @@ from agent_memory_client import MemoryAPIClient, MemoryClientConfig
 from agent_memory_client.exceptions import MemoryServerError
 from agent_memory_client.models import MemoryMessage, WorkingMemory
 
-from ledger.clock import SystemClock
+from ledger.events.clock import SystemClock
 from tests.support.composed import Composed, composed
 
 pytestmark = [

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from prometheus_client import generate_latest
 
-from ledger.cli.doctor import known_variables
-from ledger.server.metrics import Metrics
+from ledger.cli.doctor_command import known_variables
+from ledger.server.traffic.metrics import Metrics
 
 ROOT = Path(__file__).parents[2]
 PARTS: list[dict[str, Any]] = list(yaml.safe_load_all((ROOT / "deploy/kubernetes.yaml").read_text()))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ledger.chain import ZERO_HASH, event_hash
 from ledger.errors import InvalidInput, StreamNameMismatch, VersionConflict
-from ledger.ids import Stream, namespace_id
+from ledger.events.chain import ZERO_HASH, event_hash
+from ledger.events.ids import Stream, namespace_id
 from ledger.ports import Receipt, Store
 from tests.support.store_requests import a_request, a_write, an_event, append, ids_in, ids_of, some_events
 

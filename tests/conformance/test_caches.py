@@ -4,11 +4,11 @@ import asyncio
 from datetime import datetime, timedelta
 
 from ledger.events import UndecodedEvent
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports import Store
+from ledger.ports.projection_store import FoldedPage, NamedEvent
 from ledger.ports.session_index import IndexedSession, SessionFilter
-from ledger.ports.snapshots import Snapshot
-from ledger.ports.stored_projections import FoldedPage, NamedEvent
+from ledger.ports.snapshot_store import Snapshot
 from tests.support.store_requests import an_event, append, fork, some_events
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")

@@ -9,7 +9,7 @@ import pytest
 
 from ledger.errors import VersionConflict
 from ledger.events import NewEvent
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports import Appended, Receipt, Store
 from tests.support.store_requests import a_request, a_write, an_event, append, ids_of, some_events
 from tests.support.whole_log import PrefixReader, assert_whole

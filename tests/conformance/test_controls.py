@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from ledger.errors import LedgerError
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports import Store, with_events
 from ledger.stores.decorators import EventStoreDecorator
 from ledger.stores.in_memory import InMemoryStore

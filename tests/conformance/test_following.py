@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import psycopg
 import pytest
 
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports import Store
 from ledger.stores.postgres import PostgresStore
 from ledger.stores.postgres.append_call import AppendConnection

@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from ledger.chain import event_hash
 from ledger.errors import VersionConflict, VersionNotFound
 from ledger.events import StoredEvent, to_datetime
-from ledger.ids import Stream
+from ledger.events.chain import event_hash
+from ledger.events.ids import Stream
 from ledger.ports import Store, StreamWrite
-from ledger.ports.snapshots import Snapshot
+from ledger.ports.snapshot_store import Snapshot
 from tests.support.store_requests import a_request, a_write, an_event, append, fork, some_events
 
 

@@ -4,9 +4,9 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from ledger.codec import decode, encode
 from ledger.events import KeptRemoved, KeptSet, NewEvent, StoredEvent
-from ledger.ids import Stream
+from ledger.events.codec import decode, encode
+from ledger.events.ids import Stream
 from ledger.ports import Store
 from tests.support.store_requests import an_event, append, fork
 

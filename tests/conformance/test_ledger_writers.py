@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from ledger.errors import DuplicateEntry, IdempotencyMismatch
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from tests.support.databases import Server

@@ -4,11 +4,11 @@ import pytest
 from msgspec.structs import replace
 
 from ledger.errors import LogCorrupted, UnknownEvent
-from ledger.ids import Stream
+from ledger.events.ids import Stream
+from ledger.indexes.stored_projections.session_list import SessionIndex
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.ports.session_index import IndexedSession
-from ledger.stored_projections.session_index import SessionIndex
 from tests.support.store_requests import an_event, append
 
 

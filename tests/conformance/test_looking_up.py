@@ -7,7 +7,7 @@ from uuid import uuid5
 import msgspec
 
 from ledger.events import ForkedFrom
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports import Store
 from ledger.ports.session_index import IndexedSession, LifeFilter, LifeStatus, SessionFilter
 from tests.conformance.test_caches import DIGEST, START, a_row

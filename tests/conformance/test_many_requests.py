@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from ledger.errors import IdempotencyMismatch, InvalidInput, LedgerError, StreamNameMismatch, VersionConflict
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports import Appended, AppendRequest, Store
 from tests.support.store_requests import a_request, a_write, an_event, append, ids_in, ids_of, some_events
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ledger.errors import VersionConflict
 from ledger.events import NewEvent
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports import Appended, Store
 from tests.support.store_requests import a_request, a_write, an_event, append, fork, ids_in, ids_of, some_events
 

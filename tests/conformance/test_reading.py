@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from ledger.clock import SystemClock
 from ledger.events import to_datetime
-from ledger.ids import Stream, namespace_id
+from ledger.events.clock import SystemClock
+from ledger.events.ids import Stream, namespace_id
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore

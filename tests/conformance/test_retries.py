@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from ledger.errors import IdempotencyMismatch, VersionConflict
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports import Store
 from tests.support.store_requests import a_request, a_write, an_event, append, ids_in, ids_of, some_events
 

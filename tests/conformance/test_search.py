@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from ledger.errors import InvalidInput, SessionNotFound
-from ledger.ids import namespace_id
+from ledger.events.ids import namespace_id
+from ledger.indexes.search.search_results import SearchResult
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.ports.search_index import SEARCH, StreamChange
-from ledger.search.results import SearchResult
-from projections.search import PIECE_CHARACTERS, AddPieces
+from projections.words.searchable_text import PIECE_CHARACTERS, AddPieces
 from tests.support.ledgers import ledger_over
 
 SMALL = {"maxEntries": 3, "recentWindow": 1, "minEntriesToCompress": 1}

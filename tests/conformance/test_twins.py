@@ -13,11 +13,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from msgspec.structs import replace
 
 from ledger.application import services
-from ledger.compaction.result import CompactionResult
+from ledger.history import snapshots, state_loading, stored_snapshots
+from ledger.llm.compaction.compaction_result import CompactionResult
 from ledger.memory import MemoryLedger
 from ledger.results import Added, AddedEntry
 from ledger.session.state import SESSION
-from ledger.states import loading, snapshots, stored_snapshots
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from tests.support.databases import Server
@@ -169,8 +169,8 @@ async def remove(ledger: MemoryLedger, place: int) -> int:
 @pytest.fixture
 def machine(server: Server, shared_database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Twins]]:
     """The machine, on one event loop with one PostgreSQL store; it snapshots often and holds no content in memory."""
-    monkeypatch.setattr(loading, "EVERY_EVENTS", 4)
-    monkeypatch.setattr(loading, "FIRST_AFTER_EVENTS", 4)
+    monkeypatch.setattr(state_loading, "EVERY_EVENTS", 4)
+    monkeypatch.setattr(state_loading, "FIRST_AFTER_EVENTS", 4)
     monkeypatch.setattr(stored_snapshots, "LASTING_EVENTS", 10)
     without_content(monkeypatch)
     with asyncio.Runner() as runner:
@@ -202,8 +202,8 @@ def test_both_stores_hold_the_same_whatever_is_done_for_long(machine: type[Twins
 
 async def test_a_read_uses_the_nearest_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise the comparison above would prove nothing of snapshots."""
-    monkeypatch.setattr(loading, "EVERY_EVENTS", 4)
-    monkeypatch.setattr(loading, "FIRST_AFTER_EVENTS", 4)
+    monkeypatch.setattr(state_loading, "EVERY_EVENTS", 4)
+    monkeypatch.setattr(state_loading, "FIRST_AFTER_EVENTS", 4)
     monkeypatch.setattr(stored_snapshots, "LASTING_EVENTS", 4)
     twin = await a_history()
     stored = await twin.store.snapshots.load(twin.stream, SESSION.name, SESSION.version, at_most=9)
@@ -213,8 +213,8 @@ async def test_a_read_uses_the_nearest_snapshot(monkeypatch: pytest.MonkeyPatch)
 
 async def test_a_snapshot_that_forgets_something_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control of `check_folds`."""
-    monkeypatch.setattr(loading, "EVERY_EVENTS", 4)
-    monkeypatch.setattr(loading, "FIRST_AFTER_EVENTS", 4)
+    monkeypatch.setattr(state_loading, "EVERY_EVENTS", 4)
+    monkeypatch.setattr(state_loading, "FIRST_AFTER_EVENTS", 4)
     twin = await a_history()
     await check_folds(twin)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from ledger.field_messages import refused_value, unknown_field
+from ledger.events.field_messages import refused_value, unknown_field
 
 
 def message(kind: Any, value: object, *, strict: bool) -> str:

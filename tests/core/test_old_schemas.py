@@ -10,11 +10,10 @@ from uuid import uuid4  # noqa: TID251 - what an older release would have made
 
 import pytest
 
-from ledger import upcasts
-from ledger.codec import PLAIN, decode
 from ledger.errors import LogCorrupted
-from ledger.events import EVENT_TYPES, EntryAdded, NewEvent
-from ledger.ids import Stream
+from ledger.events import EVENT_TYPES, EntryAdded, NewEvent, upcasts
+from ledger.events.codec import PLAIN, decode
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store, StreamWrite
 from tests.support.ledgers import ledger_over
@@ -72,7 +71,7 @@ async def test_a_step_that_fails_is_an_event_that_cannot_be_read(
     def step(payload: dict[str, Any]) -> dict[str, Any]:
         raise fault
 
-    monkeypatch.setattr("ledger.codec.reads_as", lambda type_, schema, to: type_ != EntryAdded.type)
+    monkeypatch.setattr("ledger.events.codec.reads_as", lambda type_, schema, to: type_ != EntryAdded.type)
     monkeypatch.setitem(upcasts.upcast.__kwdefaults__, "steps", {**upcasts.STEPS, (EntryAdded.type, 1): step})
     stored = await store.events.read_stream(Stream.of(namespace, "s"))
     with pytest.raises(LogCorrupted, match=r"event 2 \(entry.added\)"):

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 
 import pytest
 
-from ledger.operations import lazy_module, operation
+from ledger.application.facade.operations import lazy_module, operation
 
 
 class Handle:

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from psycopg import conninfo
 
-from ledger.cli.doctor import known_variables
+from ledger.cli.doctor_command import known_variables
 from ledger.errors import InvalidInput
-from ledger.server.settings import ServiceSettings, load_service_settings
+from ledger.server.service_settings import ServiceSettings, load_service_settings
 from ledger.settings import Settings, load_settings, secrets_of
 
 URL = "postgresql://ann:secret@db/agents"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.embedded.server import EmbeddedServer
 from ledger.stores.factory import prepare
 from tests.support.databases import server_folder
 from tests.support.forked_command import SCRIPT, forked_command

@@ -72,6 +72,8 @@ def test_no_row_of_a_table_is_there_twice(page: Path) -> None:
 
 def test_a_name_that_does_not_exist_and_a_row_that_repeats_are_noticed() -> None:
     """Negative control."""
-    text = "`ledger.summarizers.NoSuchSummarizer` and `ledger.OpenAISummarizer`\n\n| a | 1 |\n| b | 2 |\n| a | 1 |\n"
-    assert {name for name in mentioned(text) if not exists(name)} == {"ledger.summarizers.NoSuchSummarizer"}
+    text = (
+        "`ledger.llm.summarizers.NoSuchSummarizer` and `ledger.OpenAISummarizer`\n\n| a | 1 |\n| b | 2 |\n| a | 1 |\n"
+    )
+    assert {name for name in mentioned(text) if not exists(name)} == {"ledger.llm.summarizers.NoSuchSummarizer"}
     assert list(repeated_rows(text)) == ["| a | 1 |"]

@@ -10,9 +10,9 @@ from pydantic_settings import BaseSettings
 
 from ledger.cli.app import app
 from ledger.memory import MemoryLedger
-from ledger.server.settings import ServiceSettings
+from ledger.server.service_settings import ServiceSettings
 from ledger.settings import Settings
-from ledger.worker.settings import WorkerSettings
+from ledger.worker.worker_settings import WorkerSettings
 from tests.support.pages import PAGES, ROOT, name_of
 from tools import events_page, routes_page
 from tools.rules import without_rules

@@ -17,12 +17,12 @@ from fastapi import FastAPI
 
 import ledger
 from ledger import errors
-from ledger.cli import commands
+from ledger.cli import command_table
 from ledger.cli.app import app as command_line
 from ledger.server import compat, health, native
 from tests.docs.citations import ANY, ROOT, SPEC, docstrings, texts
 
-assert commands, "the commands are registered by importing them"
+assert command_table, "the commands are registered by importing them"
 
 _DEVELOPERS = {ROOT / "docs" / "decisions.md", *SPEC.glob("*.md")}
 PAGES = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")} - _DEVELOPERS)

@@ -10,9 +10,10 @@ import msgspec
 import pytest
 from pydantic import BaseModel
 
-from ledger.strict_json import parse
-from projections import conditions, config
-from projections.config import MemoryConfig
+from ledger.events.strict_json import parse
+from projections import conditions
+from projections.memory_config import config
+from projections.memory_config.config import MemoryConfig
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.strategies.base import CompactionConfig, SummarizerConfig
 from projections.strategies.preserving import KINDS, TriggerLimit

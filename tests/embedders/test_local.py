@@ -12,13 +12,13 @@ import pytest
 pytest.importorskip("onnxruntime", reason="install memory-ledger[local-embedder] to test local models")
 pytest.importorskip("kitoken", reason="install memory-ledger[local-embedder] to test local models")
 
-from ledger.embedders import configured_embedder
-from ledger.embedders.local import LocalEmbedder, _Model
-from ledger.embedders.model_folder import bundled_model
-from ledger.embedders.openai import OpenAIEmbedder
 from ledger.errors import EmbedderFailed, InvalidInput, Unavailable
+from ledger.llm.embedders import configured_embedder
+from ledger.llm.embedders.local import LocalEmbedder, _Model
+from ledger.llm.embedders.model_folder import bundled_model
+from ledger.llm.embedders.openai_embedder import OpenAIEmbedder
 from ledger.memory import MemoryLedger
-from ledger.ports.models import QueryEmbedder
+from ledger.ports.language_models import QueryEmbedder
 from ledger.settings import load_settings
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.tiny_model import WORDS, tokenizer, write_tiny_model

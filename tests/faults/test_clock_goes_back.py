@@ -6,10 +6,10 @@ Order comes from versions, so nothing else may change: windows, compactions, lis
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from ledger.clock import SystemClock
-from ledger.codec import decode
 from ledger.events import EntryAdded
-from ledger.ids import Stream
+from ledger.events.clock import SystemClock
+from ledger.events.codec import decode
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore

@@ -5,7 +5,7 @@ import asyncio
 import psycopg
 import pytest
 
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from tests.support.databases import Server
 from tests.support.store_requests import a_request, a_write, an_event, append, some_events
 from tests.support.writers_under_load import opened

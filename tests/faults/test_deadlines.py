@@ -12,8 +12,8 @@ from sqlalchemy import text
 
 from ledger import MemoryLedger
 from ledger.errors import DatabaseUnavailable
-from ledger.ids import namespace_id
-from ledger.stores.embedded import EmbeddedServer
+from ledger.events.ids import namespace_id
+from ledger.stores.embedded.server import EmbeddedServer
 from ledger.stores.factory import prepare
 from ledger.stores.postgres import PostgresStore, Target, deadlines
 from tests.support.databases import server_folder

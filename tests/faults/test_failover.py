@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from ledger.clock import SystemClock
+from ledger.events.clock import SystemClock
 from ledger.ports import Receipt
 from ledger.stores.postgres import Target
 from ledger.stores.postgres.connector import Connector
-from ledger.stores.postgres.login import create_login
+from ledger.stores.postgres.database_login import create_login
 from ledger.stores.postgres.migration import upgrade
 from tests.server.conftest import running
 from tests.support import http_client

@@ -13,7 +13,7 @@ import pytest
 from ledger.errors import DatabaseUnavailable
 from ledger.ports import Receipt
 from ledger.stores.postgres import PostgresStore, Target
-from ledger.stores.postgres.login import create_login
+from ledger.stores.postgres.database_login import create_login
 from ledger.stores.postgres.migration import upgrade
 from tests.faults.test_failover import PASSWORD, url_of
 from tests.support.frozen import frozen

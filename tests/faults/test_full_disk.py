@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from ledger.errors import DatabaseUnavailable, StorageFull, Unavailable
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Receipt, Store
 from ledger.stores.postgres import faults

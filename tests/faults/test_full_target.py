@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ledger.errors import DatabaseUnavailable
-from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.embedded.server import EmbeddedServer
 from tests.support.command_process import assert_unavailable, environment, run
 from tests.support.databases import Server
 from tests.support.small_disk import filled, small_disk

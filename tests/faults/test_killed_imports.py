@@ -12,7 +12,7 @@ from typing import LiteralString, NamedTuple
 
 import pytest
 
-from ledger.ids import Stream, namespace_id
+from ledger.events.ids import Stream, namespace_id
 from ledger.stores.postgres import Target
 from tests.support.command_process import COMMAND, environment, run
 from tests.support.databases import Server

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from ledger.ports import Receipt
-from ledger.stores import embedded
+from ledger.stores.embedded import server
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import Target
 from tests.support.killable_server import KillableServer
@@ -133,7 +133,7 @@ def be_busy(url: str) -> float:
 async def test_a_server_starts_once_the_last_process_of_the_killed_server_ends(
     killable: KillableServer, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "_GRACE_S", 30.0)
+    monkeypatch.setattr(server, "_GRACE_S", 30.0)
     orphan = asyncio.create_task(asyncio.to_thread(be_busy, killable.server.database(database)))
     await asyncio.sleep(0.3)
     killable.kill_postmaster()

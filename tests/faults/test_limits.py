@@ -11,7 +11,7 @@ import pytest
 from psycopg import sql
 
 from ledger.errors import DatabaseUnavailable, Unavailable
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports import AppendRequest
 from ledger.stores.postgres import PostgresStore, event_store
 from tests.support.databases import Server

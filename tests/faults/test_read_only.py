@@ -8,10 +8,10 @@ import pytest
 from psycopg import sql
 
 from ledger import StaleAnswer, SyncMemoryLedger
-from ledger.doctor import examine
 from ledger.errors import ReadOnlyDatabase
 from ledger.memory import MemoryLedger
 from ledger.stores.postgres import Target
+from ledger.verification.database_checks import examine
 from tests.cli.conftest import COMMAND
 from tests.server.conftest import running
 from tests.support import http_client

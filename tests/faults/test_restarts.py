@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import psycopg
 import pytest
 
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.stores.postgres.connections import DriverConnections
 from tests.support.clients_under_load import LONGEST_S, assert_nothing_lost, at_work, until_served

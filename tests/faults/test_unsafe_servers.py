@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from ledger.errors import NotAllowed, UnsafeDatabase
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.stores.postgres import PostgresStore
 from tests.support.command_process import assert_unavailable, run

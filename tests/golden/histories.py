@@ -1,7 +1,7 @@
 """Golden histories: what every fold makes of them is known, ``python -m tests.golden.histories`` states it anew.
 
 A history is a file of events as they are stored, one a line, written once and never edited; the last history is made of
-the golden events. A fold that gives other results makes stored states invalid: see `ledger.states.fold_results`.
+the golden events. A fold that gives other results makes stored states invalid: see `ledger.history.fold_results`.
 """
 
 import json
@@ -13,14 +13,17 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.codec import decode_payload
 from ledger.events import RecordedEvent
+from ledger.events.codec import decode_payload
+from ledger.history import fold_results
+from ledger.history.snapshots import dehydrate
 from ledger.session.state import SESSION
-from ledger.states import fold_results
-from ledger.states.snapshots import dehydrate
-from projections import backlog, config, records, search, summary_views
+from projections.log import backlog
+from projections.memory_config import config
 from projections.paged_entries import PagedEntries
-from projections.persistent_list import PersistentList
+from projections.records import records, summary_views
+from projections.values.persistent_list import PersistentList
+from projections.words import searchable_text
 
 FOLDER: Final = Path(__file__).parent
 HISTORIES: Final = sorted((FOLDER / "histories").glob("*.jsonl"))
@@ -62,7 +65,7 @@ def results(all_events: list[list[RecordedEvent]]) -> dict[str, str]:
 def _found(events: list[RecordedEvent]) -> Iterator[object]:
     earlier = {event.version: event for event in events}
     for event in events:
-        yield search.changes(event, search.pieces_again(event, earlier))
+        yield searchable_text.changes(event, searchable_text.pieces_again(event, earlier))
 
 
 def _states(events: list[RecordedEvent]) -> Iterator[object]:

@@ -14,8 +14,6 @@ from hypothesis import Phase, settings
 from hypothesis import given as law
 from hypothesis import strategies as st
 
-from ledger.canonical import canonical_json
-from ledger.codec import PLAIN, SALT_BYTES, SALTED, SEALED, decode, decode_payload, encode, stored_json
 from ledger.errors import LogCorrupted, UnknownEvent
 from ledger.events import (
     EVENT_TYPES,
@@ -30,12 +28,14 @@ from ledger.events import (
     StoredEvent,
     SummaryViewCreated,
 )
+from ledger.events.canonical import canonical_json
+from ledger.events.codec import PLAIN, SALT_BYTES, SALTED, SEALED, decode, decode_payload, encode, stored_json
+from ledger.events.upcasts import STEPS, UpcastFailed, upcast
+from ledger.history import fold_results
+from ledger.history.fold_results import fold_digest
 from ledger.session.state import SESSION
-from ledger.states import fold_results
-from ledger.states.fold_results import fold_digest
-from ledger.upcasts import STEPS, UpcastFailed, upcast
-from projections.history import HISTORY
-from projections.timeline import describe
+from projections.log.history import HISTORY
+from projections.log.timeline import describe
 from tests.golden.histories import histories, results
 from tests.support.arbitrary_events import EVENTS
 from tests.support.specification import given

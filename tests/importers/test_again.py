@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from ledger.errors import SessionExists
-from ledger.importers import TranscriptFile, openai_chat
-from ledger.importers.parts import claude_branch, claude_lines
+from ledger.formats.export.importing import Imported
+from ledger.formats.importers import TranscriptFile, openai_chat
+from ledger.formats.importers.elements import claude_branch, claude_lines
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
-from ledger.transfer.importing import Imported
 from tests.support.agent_logs import SESSION, boundary, claude, summary, uuid
 from tests.support.driver import SetClock
 from tests.support.importer_samples import CASES, SAMPLES

@@ -8,8 +8,8 @@ import pytest
 
 from ledger.cli.import_files import import_one
 from ledger.errors import ImportRefused
-from ledger.importers import documents, read
-from ledger.importers.parts.steps import Noticed, is_hidden
+from ledger.formats.importers import documents, read
+from ledger.formats.importers.elements.steps import Noticed, is_hidden
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.ledgers import ledger_over
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from ledger.errors import ImportRefused
-from ledger.importers import IMPORTERS, documents, read
-from ledger.importers.parts.steps import NOTE, is_hidden
+from ledger.formats.importers import IMPORTERS, documents, read
+from ledger.formats.importers.elements.steps import NOTE, is_hidden
 from tests.support.importer_samples import SAMPLES
 
 SHOWN = {

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from ledger.importers import Conversation, TranscriptFile, documents, read
-from ledger.importers.parts.steps import Replaced, Rewound, batches_of, is_hidden, line_type_of
+from ledger.formats.importers import Conversation, TranscriptFile, documents, read
+from ledger.formats.importers.elements.steps import Replaced, Rewound, batches_of, is_hidden, line_type_of
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from projections.summaries import Summary

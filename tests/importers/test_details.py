@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ledger.importers import Conversation
-from ledger.importers.base import moment
-from ledger.importers.parts.steps import EMPTY
-from ledger.session.drafts import EntryDraft
+from ledger.formats.importers import Conversation
+from ledger.formats.importers.elements.importer import moment
+from ledger.formats.importers.elements.steps import EMPTY
+from ledger.session.entry_drafts import EntryDraft
 from tests.support.importer_samples import CASES, conversations_of
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ledger.importers import IMPORTERS, TranscriptFile, documents, read
+from ledger.formats.importers import IMPORTERS, TranscriptFile, documents, read
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.importer_samples import SAMPLES, leaves

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from ledger.importers import TranscriptFile
+from ledger.formats.export.importing import Imported
+from ledger.formats.importers import TranscriptFile
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
-from ledger.transfer.importing import Imported
 from tests.support.agent_logs import SESSION, boundary, claude, item, rollout, summary, uuid
 from tests.support.ledgers import ledger_over
 

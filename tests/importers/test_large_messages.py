@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ledger.canonical import canonical_json
-from ledger.importers import TranscriptFile
-from ledger.importers.parts import fitting
+from ledger.events.canonical import canonical_json
+from ledger.formats.importers import TranscriptFile
+from ledger.formats.importers.elements import fitting
 from ledger.memory import MemoryLedger
 from ledger.session.attachments import put_back, references
 from ledger.stores.in_memory import InMemoryStore

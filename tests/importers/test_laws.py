@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from ledger.importers import IMPORTERS, documents, read
-from ledger.importers.parts.steps import HIDDEN, Batch
-from ledger.limits import METADATA_BYTES
+from ledger.events.limits import METADATA_BYTES
+from ledger.formats.importers import IMPORTERS, documents, read
+from ledger.formats.importers.elements.steps import HIDDEN, Batch
 from ledger.ports import Store
-from ledger.session.drafts import EntryDraft
+from ledger.session.entry_drafts import EntryDraft
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
 from projections.tool_pairs import group_units, orphans

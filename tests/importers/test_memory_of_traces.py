@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from ledger.importers import TranscriptFile
-from ledger.importers.parts import call_histories, spool
-from ledger.importers.parts.steps import batches_of, is_hidden
+from ledger.formats.importers import TranscriptFile
+from ledger.formats.importers.elements import spool
+from ledger.formats.importers.elements.steps import batches_of, is_hidden
+from ledger.formats.importers.opentelemetry import call_histories
 from tests.support.trace_files import LINES, TURNS, name_of, text_of, write_traces
 
 MEGABYTE = 1024 * 1024

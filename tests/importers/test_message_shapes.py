@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from ledger.importers import documents, read
-from ledger.importers.parts.steps import is_hidden
-from ledger.session.drafts import EntryDraft
+from ledger.formats.importers import documents, read
+from ledger.formats.importers.elements.steps import is_hidden
+from ledger.session.entry_drafts import EntryDraft
 
 Shown = list[tuple[str, str, str, str | None]]
 #: A question, a call with its result, and an answer, as every shape below says it.

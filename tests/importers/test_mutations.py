@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ledger.errors import ImportRefused
-from ledger.importers import Document, documents, read
+from ledger.formats.importers import Document, documents, read
 from tests.support.examples import some
 from tests.support.importer_samples import CASES, IDS, Case
 

@@ -10,11 +10,11 @@ import pytest
 
 from ledger.cli.import_files import import_one
 from ledger.errors import ImportRefused
-from ledger.importers import FORMATS
-from ledger.importers.parts import unread
-from ledger.importers.parts.otlp_dialects import DIALECTS
+from ledger.formats.export.importing import Imported
+from ledger.formats.importers import FORMATS
+from ledger.formats.importers.elements import unread
+from ledger.formats.importers.opentelemetry.otlp_dialects import DIALECTS
 from ledger.stores.in_memory import InMemoryStore
-from ledger.transfer.importing import Imported
 from tests.importers.test_message_shapes import SHAPES, observation_of, run_of, span_of
 from tests.laws.test_settling import seeds
 from tests.support.ledgers import ledger_over
@@ -115,7 +115,7 @@ async def test_an_import_that_is_silent_is_caught(name: str, tmp_path: Path, mon
             return iter(())
 
     broken: Any = Silent if name == "OpenCalls" else lambda entry, line: entry
-    monkeypatch.setattr(f"ledger.importers.base.{name}", broken)
+    monkeypatch.setattr(f"ledger.formats.importers.elements.importer.{name}", broken)
     caught = 0
     for seed in range(20):
         try:

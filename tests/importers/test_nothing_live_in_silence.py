@@ -15,8 +15,9 @@ from typing import Any
 import httpx
 import pytest
 
-from ledger.importers.parts import reported_notes, unread
-from ledger.importers.parts.steps import GUESSED, NO_CALL, NO_RESULT, NOT_UNDERSTOOD
+from ledger.formats.importers.elements import unread
+from ledger.formats.importers.elements.steps import GUESSED, NO_CALL, NO_RESULT, NOT_UNDERSTOOD
+from ledger.formats.importers.opentelemetry import reported_notes
 from ledger.stores.in_memory import InMemoryStore
 from tests.importers.test_message_shapes import SHAPES, span_of
 from tests.importers.test_nothing_in_silence import conversation, kinds, taken_in

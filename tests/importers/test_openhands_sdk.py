@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ledger.errors import ImportRefused
-from ledger.importers import documents, read
+from ledger.formats.importers import documents, read
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.importer_samples import SAMPLES
 from tests.support.ledgers import ledger_over

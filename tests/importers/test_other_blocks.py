@@ -2,8 +2,8 @@
 
 import json
 
-from ledger.importers import documents, read
-from ledger.importers.parts.steps import is_hidden
+from ledger.formats.importers import documents, read
+from ledger.formats.importers.elements.steps import is_hidden
 
 MESSAGES = [
     {"role": "user", "content": "hello"},

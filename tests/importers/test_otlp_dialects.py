@@ -9,9 +9,9 @@ import pytest
 
 from ledger.cli.import_files import import_one
 from ledger.errors import ImportRefused
-from ledger.importers import documents, read
-from ledger.importers.parts import reported_calls
-from ledger.importers.parts.steps import is_hidden
+from ledger.formats.importers import documents, read
+from ledger.formats.importers.elements.steps import is_hidden
+from ledger.formats.importers.opentelemetry import reported_calls
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.ledgers import ledger_over
 from tests.support.model_spans import pairs_json, value_json

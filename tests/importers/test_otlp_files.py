@@ -8,8 +8,8 @@ import pytest
 
 from ledger.cli.import_files import import_one
 from ledger.errors import ImportRefused
-from ledger.importers import IMPORTERS, Document, documents, read
-from ledger.importers.parts.steps import is_hidden, line_type_of
+from ledger.formats.importers import IMPORTERS, Document, documents, read
+from ledger.formats.importers.elements.steps import is_hidden, line_type_of
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.importer_samples import SAMPLES

@@ -4,7 +4,14 @@ import random
 
 import pytest
 
-from ledger.importers.parts.prefix import Placement, SharedBranch, branch_name, chained_ids, place, shared_entries
+from ledger.formats.importers.elements.prefix import (
+    Placement,
+    SharedBranch,
+    branch_name,
+    chained_ids,
+    place,
+    shared_entries,
+)
 
 HI: list[object] = ["user", "Hi"]
 HELLO: list[object] = ["assistant", "Hello"]

@@ -15,7 +15,7 @@ import pytest
 
 from ledger.cli.import_files import import_one
 from ledger.errors import ImportRefused, InvalidInput
-from ledger.importers import documents
+from ledger.formats.importers import documents
 from ledger.memory import MemoryLedger
 from tests.support.importer_samples import SAMPLES
 

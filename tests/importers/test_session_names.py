@@ -3,9 +3,9 @@
 import pytest
 
 from ledger.errors import InvalidInput, SessionExists
-from ledger.importers import TranscriptFile, documents, read, session_name_of
+from ledger.events.names import check_name
+from ledger.formats.importers import TranscriptFile, documents, read, session_name_of
 from ledger.memory import MemoryLedger
-from ledger.names import check_name
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.driver import SetClock
 from tests.support.ledgers import ledger_over

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from ledger.importers import Conversation, documents, read
-from ledger.messages import REQUESTS
+from ledger.formats.importers import Conversation, documents, read
+from ledger.formats.messages import REQUESTS
 from ledger.stores.in_memory import InMemoryStore
 from projections.rendering import NO_RESULT
 from tests.support.ledgers import ledger_over

@@ -8,10 +8,10 @@ import pytest
 
 from ledger.cli.import_files import import_one
 from ledger.errors import ImportRefused
-from ledger.importers import IMPORTERS, documents, read
-from ledger.importers.parts.steps import is_hidden
+from ledger.events.names import is_entry_id
+from ledger.formats.importers import IMPORTERS, documents, read
+from ledger.formats.importers.elements.steps import is_hidden
 from ledger.memory import MemoryLedger
-from ledger.names import is_entry_id
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.importer_samples import SAMPLES, leaves, leaves_of
 from tests.support.ledgers import ledger_over

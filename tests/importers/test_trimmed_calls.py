@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from ledger.importers import TranscriptFile
-from ledger.importers.parts import call_histories
+from ledger.formats.export.importing import Imported
+from ledger.formats.importers import TranscriptFile
+from ledger.formats.importers.opentelemetry import call_histories
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
-from ledger.transfer.importing import Imported
 from tests.support.ledgers import ledger_over
 from tests.support.model_spans import attributes_of_call, said, span_json, traces_json
 

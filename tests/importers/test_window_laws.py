@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ledger.importers import TranscriptFile, codex, gemini_cli, openhands
-from ledger.importers.parts import claude_branch
-from ledger.importers.parts.openhands_view import OpenHandsView
-from ledger.importers.parts.steps import Rewound, Summarized
+from ledger.formats.importers import TranscriptFile, codex, gemini_cli, openhands
+from ledger.formats.importers.elements import claude_branch
+from ledger.formats.importers.elements.openhands_view import OpenHandsView
+from ledger.formats.importers.elements.steps import Rewound, Summarized
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore

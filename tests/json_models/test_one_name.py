@@ -8,8 +8,8 @@ import pytest
 from fastapi import FastAPI
 from pydantic import BaseModel, create_model
 
-from ledger.json_models.base import Shape
-from ledger.json_models.entries import AddedEntryShape, EntryShape
+from ledger.application.json_models.entry_json import AddedEntryShape, EntryShape
+from ledger.application.json_models.shapes import Shape
 from ledger.results import AddedEntry
 from ledger.server import native
 from projections.entries import Entry
@@ -117,7 +117,7 @@ def test_a_reason_for_a_field_that_both_have_is_noticed() -> None:
 
 
 def test_a_model_that_no_list_has_is_noticed() -> None:
-    other = create_model("Other", __base__=EntryShape, __module__="ledger.server.native.entries", id=(str, ""))
+    other = create_model("Other", __base__=EntryShape, __module__="ledger.server.native.entry_routes", id=(str, ""))
     try:
         assert shapes() - {*MADE_OF, *WRAPPERS} == {other}
     finally:

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ledger.messages import REQUESTS
-from ledger.messages.anthropic import anthropic_request
-from ledger.messages.reading import read_messages
+from ledger.formats.messages import REQUESTS
+from ledger.formats.messages.anthropic import anthropic_request
+from ledger.formats.messages.message_intake import read_messages
+from ledger.llm.tokenizers import entry_event
 from ledger.session.commands import AddEntries, ClearSession, EditEntry, RemoveEntry
-from ledger.session.drafts import draft_entry
+from ledger.session.entry_drafts import draft_entry
 from ledger.session.views import answer_with_entry, window_of
-from ledger.tokenizers import entry_event
-from projections import config as memory_config
 from projections import rendering, tool_pairs
 from projections.entries import Entry
+from projections.memory_config import config as memory_config
 from projections.strategies import rolling
 from projections.token_limits import fitted
 from projections.window import Window

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ledger.events import KnowledgeSource
 from ledger.session.state import SessionState
 from ledger.session.views import current_turn, stats_of, window_of
-from projections.budget import Budget, budget_of
+from projections.memory_config.budget import Budget, budget_of
 from projections.strategies import WINDOWS
 from projections.strategies.base import Hints
 from projections.token_limits import fitted

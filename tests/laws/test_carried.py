@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from ledger.messages.reading import read_messages
+from ledger.formats.messages.message_intake import read_messages
+from ledger.llm.tokenizers import TOKENIZERS
 from ledger.ports import Count, Countable
-from ledger.session.drafts import draft_entry
-from ledger.tokenizers import TOKENIZERS
+from ledger.session.entry_drafts import draft_entry
 from tests.support.block_kinds import KINDS
 from tests.support.carried import Made
 

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from ledger.events import CompactionCompleted, EntryAdded, Event
 from ledger.session.state import end_of_batch
 from ledger.session.views import window_of
-from projections.history import HISTORY
-from projections.ranges import versions
+from projections.log.history import HISTORY
 from projections.rendering import context_text
 from projections.strategies import COMPACTIONS, WINDOWS
+from projections.values.ranges import versions
 from tests.support.driver import Driven
 from tests.support.examples import up_to
 from tests.support.histories import STEPS, Step, configs, exported, happened, hints, mixed, restore

@@ -13,15 +13,15 @@ from typing import Any, Final
 
 import pytest
 
-from ledger.application import restore
+from ledger.application.writing import restore
 from ledger.events import RecordedEvent
 from ledger.ports import Store
 from ledger.session import views
 from ledger.session.state import SessionState
 from ledger.stores.in_memory import InMemoryStore
-from projections import search
 from projections.strategies.base import Hints
 from projections.window import Window, runs_beside_recalled
+from projections.words import searchable_text
 from tests.support import detours, lives
 from tests.support.detours import DETOURS, Detour
 
@@ -138,26 +138,26 @@ async def test_the_law_rejects_gaps_between_versions__LAW_28(monkeypatch: pytest
 
 async def test_the_law_rejects_a_search_in_a_life_that_has_expired__LAW_28(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control."""
-    real = search.changes
+    real = searchable_text.changes
 
     def forgets_nothing(event: RecordedEvent, *more: Any) -> Any:
         return [change for change in real(event, *more) if event.type != "session.opened" or _inherits(change)]
 
     def _inherits(change: object) -> bool:
-        return isinstance(change, search.Inherit)
+        return isinstance(change, searchable_text.Inherit)
 
-    monkeypatch.setattr(search, "changes", forgets_nothing)
+    monkeypatch.setattr(searchable_text, "changes", forgets_nothing)
     with seeds(150) as tried, pytest.raises(AssertionError):
         await any_of(tried, ways=[detours.by_expiry], window="recall")
 
 
 async def test_the_law_rejects_an_edit_that_leaves_only_the_text__LAW_28(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: what an edit of a call did before, until the call was added again; few histories show it."""
-    real = search.pieces_again
+    real = searchable_text.pieces_again
 
     def text_alone(event: RecordedEvent, earlier: Any) -> Any:
         return real(event, {version: each for version, each in earlier.items() if each.type != "entry.added"})
 
-    monkeypatch.setattr(search, "pieces_again", text_alone)
+    monkeypatch.setattr(searchable_text, "pieces_again", text_alone)
     with pytest.raises(AssertionError):
         await any_of([581_003_765], ways=[detours.by_restore_after_an_end], window="recall")

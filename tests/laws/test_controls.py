@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from ledger.errors import SummaryMissing
 from ledger.events import CompactionCompleted, RecordedEvent
-from projections import ranges
 from projections.entries import Entry
 from projections.strategies import COMPACTIONS, WINDOWS
+from projections.values import ranges
 from tests.laws.test_replays import check_every_entry, check_gain, check_replay, check_units_taken
 from tests.laws.test_windows import check_units_shown
 from tests.support.driver import Driven

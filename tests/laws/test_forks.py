@@ -12,9 +12,9 @@ from ledger.events import ConfigChanged, EntryAdded, ForkedFrom, RecordedEvent, 
 from ledger.session import state as session_state
 from ledger.session.state import SESSION, SessionState, end_of_batch
 from ledger.session.views import window_of
-from projections import config as memory_config
-from projections.history import HISTORY
-from projections.lineage import LINEAGE
+from projections.log.history import HISTORY
+from projections.log.lineage import LINEAGE
+from projections.memory_config import config as memory_config
 from projections.rendering import context_text
 from tests.support.driver import Driven, Scripted
 from tests.support.examples import up_to

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ledger.events import EntryAdded, ForkedFrom
-from ledger.session import restoring
+from ledger.session import restore_decisions
 from ledger.session import state as session_state
 from ledger.session.commands import ClearSession, OpenSession, RestoreState
-from ledger.session.merge.command import IfMatch, PriorItems, PutSession, ReturningMessage, StoredItem, TokenCount
-from ledger.session.merge.fields import body_of, context_text
+from ledger.session.merge.merge_fields import body_of, context_text
 from ledger.session.merge.merging import ids_to_look_up
+from ledger.session.merge.put_command import IfMatch, PriorItems, PutSession, ReturningMessage, StoredItem, TokenCount
 from ledger.session.state import SessionState, end_of_batch
 from ledger.session.views import window_of
 from projections.entries import Entry
-from projections.history import HISTORY
+from projections.log.history import HISTORY
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.summaries import Summary
 from tests.support.driver import Driven, Scripted
@@ -218,12 +218,12 @@ def test_the_law_rejects_summaries_without_key_and_block__LAW_28(
     """Negative control: what an import did before."""
     check(detour, BLOCKS, TURNS, TURNS[:3], TURNS)
     check(detour, DENSE, TURNS, TURNS[:3], TURNS)
-    real = restoring.CompactionCompleted
+    real = restore_decisions.CompactionCompleted
 
     def anonymous(**fields: Any) -> Any:
         return real(**{**fields, "key": "imported", "block": None})
 
-    monkeypatch.setattr(restoring, "CompactionCompleted", anonymous)
+    monkeypatch.setattr(restore_decisions, "CompactionCompleted", anonymous)
     for config in (BLOCKS, DENSE):
         with pytest.raises(AssertionError):
             check(detour, config, TURNS, TURNS[:3], TURNS)

@@ -19,9 +19,9 @@ from ledger.events import (
     SessionCleared,
 )
 from ledger.session.state import SESSION, SessionState, end_of_batch
-from projections import ranges
 from projections.projection import Projection
 from projections.strategies import COMPACTIONS
+from projections.values import ranges
 from projections.window import ActiveEntries
 from tests.support.driver import Driven, Scripted, raises
 from tests.support.examples import up_to

@@ -18,16 +18,18 @@ from ledger.events import (
     RecordedEvent,
     SessionCleared,
 )
+from ledger.history import snapshots
 from ledger.session.state import SESSION, SessionState, evolve
 from ledger.session.views import metrics_of, plan_automatic, stats_of, window_of
-from ledger.states import snapshots
-from projections import config, entry_page, ranges
+from projections import entry_page
 from projections.entries import Entry
 from projections.entry_page import EntryPage, PagesMissing
+from projections.memory_config import config
 from projections.paged_entries import PagedEntries
 from projections.strategies import interactions
 from projections.strategies.interactions import all_interactions, newest_first
 from projections.tool_pairs import group_interactions
+from projections.values import ranges
 from projections.window import ActiveEntries
 from tests.support import histories
 from tests.support.driver import Driven

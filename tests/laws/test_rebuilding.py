@@ -12,15 +12,15 @@ import pytest
 from ledger.events import Continuation, RecordedEvent
 from ledger.memory import MemoryLedger
 from ledger.ports import Store, SummaryText
+from ledger.replay.what_if.recorded_answers import Unanswered, cache_of
 from ledger.results import WhatIf
-from ledger.session import rebuilding
+from ledger.session import rebuild_decisions
 from ledger.session.state import SESSION, SessionState, end_of_batch
 from ledger.stores.in_memory import InMemoryStore
-from ledger.what_if.answers import Unanswered, cache_of
-from projections import ranges
-from projections.entry_fates import TimelinePage
-from projections.history import HISTORY
+from projections.log.entry_fates import TimelinePage
+from projections.log.history import HISTORY
 from projections.prompts import SummaryRequest
+from projections.values import ranges
 from tests.support.timeline_reader import TimelineReader
 
 TOKEN_THRESHOLD: Final = {"type": "token_threshold", "max_entries": 6, "recent_window": 2, "min_entries_to_compress": 2}
@@ -236,13 +236,13 @@ async def test_a_rebuild_is_the_what_if_on_postgres(postgres_store: Store) -> No
 
 async def test_strategies_that_start_anew_after_the_switch_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: what strategies had counted is not carried over."""
-    monkeypatch.setattr(rebuilding, "_counted", lambda wanted: Continuation())
+    monkeypatch.setattr(rebuild_decisions, "_counted", lambda wanted: Continuation())
     with seeds(100) as tried, pytest.raises(AssertionError):
         await check_all(tried)
 
 
 async def test_entries_that_do_not_return_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: only what leaves is changed."""
-    monkeypatch.setattr(rebuilding, "_parts", lambda entries: iter(()))
+    monkeypatch.setattr(rebuild_decisions, "_parts", lambda entries: iter(()))
     with seeds(100) as tried, pytest.raises(AssertionError):
         await check_all(tried)

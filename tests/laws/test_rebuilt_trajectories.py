@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.session import rebuilding
+from ledger.session import rebuild_decisions
 from tools import rebuild_table
 from tools.rebuild_table import STRATEGIES, Pair, rebuilt, trajectories
 
@@ -35,6 +35,6 @@ async def test_each_pair_of_strategies_on_50_trajectories(data: Path) -> None:
 
 async def test_entries_that_do_not_return_are_noticed(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control."""
-    monkeypatch.setattr(rebuilding, "_parts", lambda entries: iter(()))
+    monkeypatch.setattr(rebuild_decisions, "_parts", lambda entries: iter(()))
     with pytest.raises(AssertionError):
         await check(data, 1)

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.events import CompactionCompleted, Event, RecordedEvent, SessionCleared
+from ledger.replay.what_if.config_replay import replay
+from ledger.replay.what_if.recorded_answers import cache_of
 from ledger.session.commands import ChangeConfig
 from ledger.session.state import SESSION, SessionState, end_of_batch
 from ledger.session.views import stats_of, window_of
-from ledger.what_if.answers import cache_of
-from ledger.what_if.replay import replay
-from projections import config as memory_config
-from projections import ranges
-from projections.history import HISTORY
+from projections.log.history import HISTORY
+from projections.memory_config import config as memory_config
 from projections.strategies import COMPACTIONS
 from projections.tool_pairs import group_units
+from projections.values import ranges
 from tests.support import histories
 from tests.support.driver import Driven
 from tests.support.examples import up_to

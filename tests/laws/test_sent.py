@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from ledger.llm.tokenizers import TOKENIZERS, tool_tokens
 from ledger.memory import MemoryLedger
 from ledger.ports import Count, Countable
 from ledger.stores.in_memory import InMemoryStore
-from ledger.tokenizers import TOKENIZERS, tool_tokens
 from tests.support.block_kinds import SHAPES
 from tests.support.carried import WORDS, Made, tokens
 

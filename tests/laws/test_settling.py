@@ -9,8 +9,8 @@ from typing import Final
 
 import pytest
 
-from ledger.application import compactor
-from ledger.application.compaction_requests import CompactionJob
+from ledger.application.background import compactor
+from ledger.application.background.compaction_requests import CompactionJob
 from ledger.events import CompactionCompleted, CompactionRequested, RecordedEvent
 from ledger.memory import MemoryLedger
 from ledger.ports import SummaryText

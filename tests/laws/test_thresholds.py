@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from ledger.session.views import window_of
-from projections import config
+from projections.memory_config import config
 from projections.strategies.base import Hints, Recalled
 from tests.support.driver import Driven
 

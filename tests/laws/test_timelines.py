@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.application import viewing
+from ledger.application.reading import timeline_pages
 from ledger.errors import InvalidInput, SessionNotFound, Unreadable
 from ledger.events import OpaqueEvent
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.session.state import SESSION, end_of_batch
 from ledger.stores.in_memory import InMemoryStore
-from projections.entry_fates import Timeline, TimelinePage
-from projections.history import HISTORY
+from projections.log.entry_fates import Timeline, TimelinePage
+from projections.log.history import HISTORY
 from tests.laws.test_pages import happened as anything
 from tests.support import histories
 from tests.support.counting_store import CountingStore
@@ -93,7 +93,7 @@ async def test_the_ledger_answers_the_same_in_any_pages(
     await ledger.update_config("s", {"compactions": [{"type": "token_threshold", "max_entries": 4}]})
     await ledger.add_user_message("s", "the last")
     dice, whole = random.Random(seed), await ledger.timeline("s")
-    monkeypatch.setattr(viewing, "_CHUNK", 3)
+    monkeypatch.setattr(timeline_pages, "_CHUNK", 3)
     found, after = [], 0
     while after < whole.newest:
         found.append(await ledger.timeline("s", after=after, limit=dice.randint(1, 12)))

@@ -15,18 +15,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ledger.compaction.dialogue import Dialogue
 from ledger.events import Extraction, JsonObject, KnowledgeSource, MemoryFields, SummaryViewDefinition
-from ledger.extraction.prompts import extraction_request
-from ledger.ports.records import StoredRecord
+from ledger.llm.compaction.dialogue import Dialogue
+from ledger.llm.extraction.extraction_prompts import extraction_request
+from ledger.long_term_memory.summary_views.requests import partition_request
+from ledger.ports.record_store import StoredRecord
 from ledger.results import Context
 from ledger.session.views import window_of
-from ledger.summary_views.requests import partition_request
-from projections import config, rendering
+from projections import rendering
 from projections.entries import Entry
 from projections.formatters import FORMATTERS, DefaultFormatter
+from projections.memory_config import config
 from projections.prompts import SummaryRequest, fence_token, marked
-from projections.records import Record
+from projections.records.records import Record
 from projections.strategies import COMPACTIONS
 from projections.strategies.base import Hints, Material, SummarizerConfig
 from projections.window import Knowledge
@@ -41,54 +42,54 @@ PLACES: Final = {
     # shown to a model: proved below, or over HTTP
     "projections/rendering.py": "chat messages",
     "projections/formatters.py": "messages by a formatter",
-    "ledger/messages/anthropic.py": "requests, of the chat messages above",
-    "ledger/messages/responses.py": "requests, of the chat messages above",
+    "ledger/formats/messages/anthropic.py": "requests, of the chat messages above",
+    "ledger/formats/messages/responses.py": "requests, of the chat messages above",
     "projections/prompts.py": "requests to a summarizer or for memories",
-    "ledger/summary_views/requests.py": "requests for the summary of a partition",
-    "ledger/summarizers/openai.py": "the same, as they are sent; its instructions hold a token, no text",
-    "ledger/server/compat/prompts.py": "prompts of the compatible API",
+    "ledger/long_term_memory/summary_views/requests.py": "requests for the summary of a partition",
+    "ledger/llm/summarizers/openai_summarizer.py": "the same, as they are sent; its instructions hold a token, no text",
+    "ledger/server/compat/prompt_routes.py": "prompts of the compatible API",
     # stored, or shown as it is stored: writing the role system needs a right
-    "ledger/server/compat/answers.py": "what is stored",
-    "ledger/transfer/session_state.py": "what is stored",
-    "ledger/transfer/state_import.py": "names of fields",
-    "ledger/application/entries.py": "what a user and an assistant say",
-    "ledger/messages/reading.py": "messages of whoever adds them; one of the system needs the right",
-    "ledger/server/native/entries.py": "examples of the documentation",
-    "ledger/server/native/messages.py": "examples of the documentation",
-    "ledger/server/native/transcript.py": "examples of the documentation",
-    "ledger/server/native/writes.py": "examples of the documentation",
-    "ledger/importers/dated_sessions.py": "transcripts, imported by whoever may do everything",
-    "ledger/importers/bfcl_memory.py": "transcripts, imported by whoever may do everything",
-    "ledger/importers/parts/blocks.py": "the same",
-    "ledger/importers/openai_responses.py": "the same",
-    "ledger/importers/parts/response_items.py": "the same",
-    "ledger/importers/parts/run_messages.py": "the same",
-    "ledger/importers/parts/run_steps.py": "the same",
-    "ledger/importers/sharegpt.py": "the same",
-    "ledger/importers/parts/message_parts.py": "reports of agents; one of the system needs the right",
-    "ledger/importers/parts/reported_calls.py": "the same",
-    "ledger/importers/parts/otlp_dialects.py": "the same",
-    "ledger/importers/parts/otlp_events.py": "the same",
-    "ledger/importers/parts/otlp_indexed.py": "the same",
-    "ledger/importers/parts/otlp_vercel.py": "the same",
-    "ledger/importers/chat_exports.py": "transcripts, imported by whoever may do everything",
-    "ledger/importers/gemini_cli.py": "the same",
-    "ledger/importers/openai_chat.py": "the same",
-    "ledger/importers/openhands.py": "the same",
-    "ledger/importers/openhands_sdk.py": "the same",
-    "ledger/importers/swe_agent.py": "the same",
-    "ledger/adapters/claude_agent_lines.py": "lines of the SDK's user and assistant, and of nobody else",
-    "ledger/adapters/google_adk_events.py": "events of the runner, which only its program writes",
+    "ledger/server/compat/compat_answers.py": "what is stored",
+    "ledger/formats/state/session_state.py": "what is stored",
+    "ledger/formats/state/state_import.py": "names of fields",
+    "ledger/application/writing/entry_writes.py": "what a user and an assistant say",
+    "ledger/formats/messages/message_intake.py": "messages of whoever adds them; one of the system needs the right",
+    "ledger/server/native/entry_routes.py": "examples of the documentation",
+    "ledger/server/native/message_routes.py": "examples of the documentation",
+    "ledger/server/native/transcript_routes.py": "examples of the documentation",
+    "ledger/server/native/write_routes.py": "examples of the documentation",
+    "ledger/formats/importers/dated_sessions.py": "transcripts, imported by whoever may do everything",
+    "ledger/formats/importers/bfcl_memory.py": "transcripts, imported by whoever may do everything",
+    "ledger/formats/importers/elements/blocks.py": "the same",
+    "ledger/formats/importers/openai_responses.py": "the same",
+    "ledger/formats/importers/elements/response_items.py": "the same",
+    "ledger/formats/importers/run_messages.py": "the same",
+    "ledger/formats/importers/elements/run_steps.py": "the same",
+    "ledger/formats/importers/sharegpt.py": "the same",
+    "ledger/formats/importers/elements/message_parts.py": "reports of agents; one of the system needs the right",
+    "ledger/formats/importers/opentelemetry/reported_calls.py": "the same",
+    "ledger/formats/importers/opentelemetry/otlp_dialects.py": "the same",
+    "ledger/formats/importers/opentelemetry/otlp_events.py": "the same",
+    "ledger/formats/importers/opentelemetry/otlp_indexed.py": "the same",
+    "ledger/formats/importers/opentelemetry/otlp_vercel.py": "the same",
+    "ledger/formats/importers/chat_exports.py": "transcripts, imported by whoever may do everything",
+    "ledger/formats/importers/gemini_cli.py": "the same",
+    "ledger/formats/importers/openai_chat.py": "the same",
+    "ledger/formats/importers/openhands.py": "the same",
+    "ledger/formats/importers/openhands_sdk.py": "the same",
+    "ledger/formats/importers/swe_agent.py": "the same",
+    "ledger/adapters/claude_agent/transcript_lines.py": "lines of the SDK's user and assistant, and of nobody else",
+    "ledger/adapters/google_adk/adk_events.py": "events of the runner, which only its program writes",
     "ledger/adapters/langchain/stored_messages.py": "messages of the chain, which only its program writes",
     "ledger/adapters/langgraph/thinking.py": "what the assistant said, as it goes back to its provider",
-    "ledger/adapters/langgraph/window.py": "messages of the graph, which only its program writes",
-    "ledger/adapters/pydantic_ai_messages.py": "messages of the run, which only its program writes",
-    "ledger/adapters/openai_items.py": "items of the runner, which only its program writes",
+    "ledger/adapters/langgraph/state_window.py": "messages of the graph, which only its program writes",
+    "ledger/adapters/pydantic_ai/model_messages.py": "messages of the run, which only its program writes",
+    "ledger/adapters/openai_agents/response_entries.py": "items of the runner, which only its program writes",
     "ledger/cli/add.py": "what is typed, by whoever may do everything",
     # facts for conditions, and examples of them
     "projections/strategies/interactions.py": "no message",
-    "projections/config_check.py": "no message",
-    "ledger/stores/postgres/login.py": "a role of the database",
+    "projections/memory_config/config_check.py": "no message",
+    "ledger/stores/postgres/database_login.py": "a role of the database",
 }
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ledger.session.state import end_of_batch
 from ledger.session.views import stats_of, window_of
-from projections.budget import budget_of
 from projections.entries import Entry
+from projections.memory_config.budget import budget_of
 from projections.strategies import WINDOWS
 from projections.strategies.full import place
 from projections.strategies.interactions import all_interactions, passes

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from ledger.clock import SystemClock
+from ledger.events.clock import SystemClock
 from ledger.long_term_memory import LongTermMemory
 from ledger.ports import Store
 from tests.support.routable_sql import watched

@@ -11,11 +11,11 @@ from ledger.errors import InvalidInput
 from ledger.events import MemoryFields, to_microseconds
 from ledger.long_term_memory import records_stream
 from ledger.ports import Store
-from ledger.ports.records import RecordQuery, StoredRecord
+from ledger.ports.record_store import RecordQuery, StoredRecord
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import record_conditions
-from projections.record_filters import Date, FilterCondition, Tag, date_matches, parse, tag_matches
-from projections.records import Record
+from projections.records.record_filters import Date, FilterCondition, Tag, date_matches, parse, tag_matches
+from projections.records.records import Record
 from tests.support.stored_records import put_records
 
 REFUSED: list[dict[str, Any]] = [

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import psycopg
 import pytest
 
-from ledger.codec import decode
 from ledger.events import RecordEdited
-from ledger.ids import namespace_id
+from ledger.events.codec import decode
+from ledger.events.ids import namespace_id
 from ledger.long_term_memory import LongTermMemory, records_stream
 from ledger.long_term_memory.record_writer import RecordWriter
 from ledger.memory import MemoryLedger

@@ -9,8 +9,8 @@ import pytest
 from ledger.errors import InvalidInput
 from ledger.long_term_memory import ForgetPolicy, LongTermMemory, records_stream
 from ledger.long_term_memory.forget_policy import forgotten
-from ledger.ports.records import StoredRecord
-from projections.records import Record
+from ledger.ports.record_store import StoredRecord
+from projections.records.records import Record
 from tests.long_term_memory.conftest import START, SetClock
 from tests.long_term_memory.test_filters import MemoryFields, to_microseconds
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, RecordNotFound, Unavailable
-from ledger.event_encoding import append_request
 from ledger.events import MemoryFields, RecordCreated
-from ledger.ids import Stream
+from ledger.events.clock import SystemClock
+from ledger.events.ids import Stream
 from ledger.long_term_memory import LongTermMemory, record_writer
 from ledger.long_term_memory.record_writer import RecordWriter, records_stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store, StreamWrite
-from ledger.ports.records import RecordLookup
-from projections.records import Record, memory_hash
+from ledger.ports.event_encoding import append_request
+from ledger.ports.record_store import RecordLookup
+from projections.records.records import Record, memory_hash
 
 KEYS = [
     *("id", "text", "session_id", "user_id", "namespace", "last_accessed", "created_at", "updated_at", "pinned"),

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from projections.recency import Recency
+from projections.records.recency import Recency
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

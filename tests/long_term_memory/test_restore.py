@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ledger.errors import InvalidInput, RecordNotFound, VersionNotFound
-from ledger.ids import Stream
-from ledger.long_term_memory import LongTermMemory, LongTermRecord, Promotion, decisions
+from ledger.events.ids import Stream
+from ledger.long_term_memory import LongTermMemory, LongTermRecord, Promotion, record_decisions
 from ledger.ports import AppendRequest, Store, StreamWrite
 from tests.long_term_memory.test_filters import MemoryFields
 from tests.support.ledgers import ledger_over
@@ -151,8 +151,8 @@ async def test_a_restore_that_leaves_sources_merged_is_noticed(
     memory: LongTermMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control."""
-    right = decisions.restore
-    monkeypatch.setattr(decisions, "restore", lambda *known, **ids: right(*known, **ids)[:0])
+    right = record_decisions.restore
+    monkeypatch.setattr(record_decisions, "restore", lambda *known, **ids: right(*known, **ids)[:0])
     await memory.create([{"id": name, "text": "tea"} for name in ("a", "b")], deduplicate=False)
     before = await remembered(memory)
     await memory.compact()

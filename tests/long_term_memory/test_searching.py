@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from ledger.embedders.openai import OpenAIEmbedder
 from ledger.errors import InvalidInput
 from ledger.events import to_microseconds
+from ledger.llm.embedders.openai_embedder import OpenAIEmbedder
+from ledger.llm.summarizers.model_answers import CountedEmbedder, ModelCalls
 from ledger.long_term_memory import LongTermMemory, RecordPage, record_search, records_stream
 from ledger.ports import Store
-from ledger.ports.records import RecordQuery, SearchMode
+from ledger.ports.record_store import RecordQuery, SearchMode
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import record_reader
-from ledger.summarizers.model_calls import CountedEmbedder, ModelCalls
-from projections.recency import Recency
-from projections.records import Record
+from projections.records.recency import Recency
+from projections.records.records import Record
 from tests.long_term_memory.conftest import SetClock
 from tests.long_term_memory.test_filters import random_fields
 from tests.search.test_embeddings import vector_of

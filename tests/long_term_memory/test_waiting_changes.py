@@ -9,16 +9,16 @@ import pytest
 
 from ledger.errors import InvalidInput
 from ledger.events import RecordEvent
-from ledger.ids import Stream
-from ledger.long_term_memory import LongTermMemory, decisions, record_writer
+from ledger.events.ids import Stream
+from ledger.long_term_memory import LongTermMemory, record_decisions, record_writer
 from ledger.long_term_memory.change_queue import DecideRecords
-from ledger.long_term_memory.decisions import KnownRecords
-from ledger.long_term_memory.drafts import RecordDraft, fields_of, record_draft
+from ledger.long_term_memory.record_decisions import KnownRecords
+from ledger.long_term_memory.record_drafts import RecordDraft, fields_of, record_draft
 from ledger.long_term_memory.record_writer import RecordWriter, records_stream
 from ledger.ports import AppendRequest, Store
-from ledger.ports.records import RecordLookup
+from ledger.ports.record_store import RecordLookup
 from ledger.stores.in_memory import InMemoryStore
-from projections.records import identity
+from projections.records.records import identity
 
 #: Of two texts, so that many records are equal.
 TEXTS = ("Mia lives in Oslo", "Mia has a dog")
@@ -118,10 +118,10 @@ def random_changes(seed: int) -> list[tuple[RecordLookup, DecideRecords]]:
             stream: Stream, known: KnownRecords, kind: str = kind, draft: RecordDraft = draft, name: str = str(write)
         ) -> Sequence[RecordEvent]:
             if kind == "delete":
-                return decisions.delete(known, [draft.record_id], reason="deleted", write_id=name)
+                return record_decisions.delete(known, [draft.record_id], reason="deleted", write_id=name)
             if kind == "merge":
-                return decisions.merge(known, write_id=name)
-            return decisions.create(known, [draft], stream=stream, write_id=name, deduplicate=True).events
+                return record_decisions.merge(known, write_id=name)
+            return record_decisions.create(known, [draft], stream=stream, write_id=name, deduplicate=True).events
 
         home = records_stream("n", "")
         ids = tuple(f"r{number}" for number in range(6)) if kind == "merge" else (name,)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from ledger import InvalidInput, MemoryLedger, tokenizers, tool_tokens
+from ledger import InvalidInput, MemoryLedger, tool_tokens
+from ledger.llm import tokenizers
 from tests.support.carried import png
 
 

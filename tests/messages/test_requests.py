@@ -11,10 +11,10 @@ from openai.types.responses import ResponseInputParam
 from pydantic import TypeAdapter
 
 from ledger.errors import EntryNotFound
+from ledger.formats.messages.anthropic import anthropic_request
+from ledger.formats.messages.chat import chat_request
+from ledger.formats.messages.responses import responses_request
 from ledger.memory import MemoryLedger
-from ledger.messages.anthropic import anthropic_request
-from ledger.messages.chat import chat_request
-from ledger.messages.responses import responses_request
 from ledger.stores.in_memory import InMemoryStore
 from projections.rendering import ShownMessage
 from tests.support.ledgers import ledger_over

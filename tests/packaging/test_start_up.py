@@ -77,7 +77,7 @@ def test_a_slow_import_is_noticed() -> None:
         "import ledger",
         "from ledger import SessionNotFound",
         "from ledger import MemoryLedger",
-        "import ledger.operations",
+        "import ledger.application.facade.operations",
         "import ledger.cli",
         "import sys; sys.argv[1:] = ['--help']\nfrom ledger.cli import main\ntry: main()\nexcept SystemExit: print()",
     ],

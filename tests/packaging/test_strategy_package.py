@@ -17,14 +17,14 @@ PROGRAM = """
 import json
 from ledger import SyncMemoryLedger
 from ledger.stores.in_memory import InMemoryStore
-from projections.config import load
+from projections.memory_config.config import load
 
 with SyncMemoryLedger.open(store=InMemoryStore(), config={"window": {"type": "newest_units", "units": 1}}) as ledger:
     ledger.add_user_message("s", "where is it?")
     ledger.add_tool_call("s", "look", {"for": "it"}, tool_call_id="c1")
     ledger.add_tool_result("s", "look", "here", tool_call_id="c1")
     shown = [entry.kind for entry in ledger.get_context("s").entries]
-    tried = ledger.what_if("s", {"window": {"type": "newest-units", "units": 2}})
+    tried = ledger.replay.what_if("s", {"window": {"type": "newest-units", "units": 2}})
     print(json.dumps([shown, len(tried.window.entries), load({"window": {"type": "newest_units"}}).window.units]))
 """
 

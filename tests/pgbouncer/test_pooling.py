@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from ledger.errors import LedgerError
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.stores.postgres.connector import Connector, Driver
 from tests.server.conftest import running

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from ledger.errors import NotAllowed
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.stores.postgres.append_call import AppendConnection
 from tests.support.databases import Server

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.stores.postgres import PostgresStore
 from tests.support.databases import Server
 from tests.support.store_requests import a_request, a_write, an_event, some_events

@@ -14,9 +14,9 @@ import pytest
 import sqlalchemy as sa
 
 from ledger.errors import DatabaseUnavailable
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports import AppendRequest
-from ledger.ports.snapshots import Snapshot
+from ledger.ports.snapshot_store import Snapshot
 from ledger.stores.postgres import PostgresStore, event_store
 from ledger.stores.postgres.connections import LIMIT_IDLE
 from ledger.stores.postgres.connector import Driver

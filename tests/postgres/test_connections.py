@@ -9,7 +9,7 @@ import pytest
 from psycopg import sql
 
 from ledger.errors import DatabaseUnavailable, UnsafeDatabase, UnsafeRole
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.stores.postgres import PostgresStore, Target, connector
 from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.connector import Connector, Driver

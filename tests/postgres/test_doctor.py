@@ -9,7 +9,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from ledger.cli import commands  # noqa: F401 - registers them
+from ledger.cli import command_table  # noqa: F401 - registers them
 from ledger.cli.app import app
 from ledger.errors import LedgerError, SummarizerFailed
 from ledger.memory import MemoryLedger

@@ -15,7 +15,7 @@ from psycopg import sql
 
 from ledger.errors import LogRolledBack, Unavailable
 from ledger.memory import MemoryLedger
-from ledger.stores.embedded import bundled_binaries
+from ledger.stores.embedded.server import bundled_binaries
 from tests.postgres.conftest import opened
 from tests.server.conftest import running
 from tests.support.databases import Server

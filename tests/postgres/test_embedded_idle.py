@@ -11,9 +11,9 @@ import psutil
 import psycopg
 import pytest
 
-from ledger.stores import embedded_idle
-from ledger.stores.embedded import EmbeddedServer
-from ledger.stores.embedded_idle import stop_if_idle
+from ledger.stores.embedded import idle_stop
+from ledger.stores.embedded.idle_stop import stop_if_idle
+from ledger.stores.embedded.server import EmbeddedServer
 from ledger.stores.factory import prepare
 from ledger.sync import SyncMemoryLedger
 from tests.support.databases import server_folder
@@ -81,12 +81,12 @@ def test_who_asks_for_the_server_while_it_is_being_stopped_gets_a_running_one(
     unused(server)
     program = """
 import sys
-from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.embedded.server import EmbeddedServer
 server = EmbeddedServer(sys.argv[1])
 print("asks", flush=True)
 server.start()
 """
-    has_clients, asking = embedded_idle._has_clients, list[Any]()
+    has_clients, asking = idle_stop._has_clients, list[Any]()
 
     def asks_now(postmaster: psutil.Process) -> bool:
         if not protected:
@@ -103,7 +103,7 @@ server.start()
         assert waits == protected, "it waits for the end of the stop, if it sees the mark"
         return has_clients(postmaster)
 
-    monkeypatch.setattr(embedded_idle, "_has_clients", asks_now)
+    monkeypatch.setattr(idle_stop, "_has_clients", asks_now)
     assert stop_if_idle(server, 60) is True
     assert asking[0].wait(60) == 0
     assert (server.postmaster() is not None) == protected
@@ -117,5 +117,5 @@ def test_a_mark_that_a_dead_process_left_delays_nobody(server: EmbeddedServer) -
 
 
 def test_a_server_without_a_limit_has_no_watcher(server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded_idle.subprocess, "run", lambda *a, **k: pytest.fail("a process was started"))
-    embedded_idle.stop_when_idle(server, 0)
+    monkeypatch.setattr(idle_stop.subprocess, "run", lambda *a, **k: pytest.fail("a process was started"))
+    idle_stop.stop_when_idle(server, 0)

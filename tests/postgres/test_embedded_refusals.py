@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from ledger.cli import commands  # noqa: F401 - registers them
+from ledger.cli import command_table  # noqa: F401 - registers them
 from ledger.cli.app import app
-from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.embedded.server import EmbeddedServer
 from tests.support.databases import POSTGRES_15, server_folder
 
 pytestmark = pytest.mark.postgres

@@ -17,8 +17,8 @@ import pytest
 from ledger import MemoryLedger, SyncMemoryLedger
 from ledger.errors import DatabaseUnavailable
 from ledger.stores import factory
-from ledger.stores.embedded import EmbeddedServer
-from ledger.stores.embedded_idle import stop_if_idle
+from ledger.stores.embedded.idle_stop import stop_if_idle
+from ledger.stores.embedded.server import EmbeddedServer
 from ledger.stores.factory import prepare
 from tests.support.databases import server_folder
 from tests.support.killable_server import kill

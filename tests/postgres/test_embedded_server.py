@@ -20,10 +20,10 @@ import psutil
 import psycopg
 import pytest
 
-from ledger.cli import commands  # noqa: F401 - registers them
+from ledger.cli import command_table  # noqa: F401 - registers them
 from ledger.errors import DatabaseUnavailable, MigrationNeeded
 from ledger.memory import MemoryLedger
-from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.embedded.server import EmbeddedServer
 from ledger.sync import SyncMemoryLedger
 from tests.support.databases import server_folder
 

@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from ledger import paging
+from ledger.history import paging
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from tests.support.ledgers import ledger_over

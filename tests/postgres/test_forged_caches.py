@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from ledger.ids import Stream, namespace_id
+from ledger.events.ids import Stream, namespace_id
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.verification import Finding, verify_namespace, verify_session

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from ledger.ids import Stream, namespace_id
+from ledger.events.ids import Stream, namespace_id
 from ledger.stores.postgres import PostgresStore
 from ledger.stores.postgres.append_call import _BATCH, _STREAM, AppendConnection, _batch, _one_stream
 from ledger.stores.postgres.migration import migrations_dir

@@ -1,11 +1,11 @@
-"""The limits that SQL repeats are those of ``ledger/limits.py``."""
+"""The limits that SQL repeats are those of ``ledger/events/limits.py``."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from ledger import limits
+from ledger.events import limits
 from ledger.stores.postgres.revisions import migrations_dir
 
 STATED = {

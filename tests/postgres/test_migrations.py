@@ -13,10 +13,10 @@ from alembic import command
 from alembic.config import Config
 from typer.testing import CliRunner
 
-from ledger.cli import commands  # noqa: F401 - registers them
+from ledger.cli import command_table  # noqa: F401 - registers them
 from ledger.cli.app import app
 from ledger.errors import DatabaseUnavailable, InvalidInput, LedgerError, MigrationNeeded, NotAllowed
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.stores.postgres.migration import ADVISORY_LOCK, upgrade
 from ledger.stores.postgres.revisions import migrations_dir, newest_revision

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from ledger.ids import namespace_id, stream_id
+from ledger.events.ids import namespace_id, stream_id
 from tests.support.databases import Server
 
 pytestmark = pytest.mark.postgres

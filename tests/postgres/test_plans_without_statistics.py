@@ -10,10 +10,10 @@ from uuid import uuid5
 import psycopg
 import pytest
 
-from ledger.clock import SystemClock
-from ledger.ids import namespace_id
+from ledger.events.clock import SystemClock
+from ledger.events.ids import namespace_id
 from ledger.ports import Store
-from ledger.ports.records import RecordLookup, RecordQuery
+from ledger.ports.record_store import RecordLookup, RecordQuery
 from ledger.ports.session_index import LifeFilter, SessionFilter
 from ledger.stores.postgres import Target, record_reader
 from tests.postgres.conftest import opened

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import psycopg
 import pytest
 
-from ledger.ids import Stream
-from ledger.ports.snapshots import Snapshot
-from ledger.stores.postgres import Target, jobs
+from ledger.events.ids import Stream
+from ledger.ports.snapshot_store import Snapshot
+from ledger.stores.postgres import Target, job_queue
 from ledger.stores.postgres.connections import _PLAN_ONCE
 from ledger.stores.postgres.stream_reader import _QUERIES
 from tests.postgres.conftest import opened
@@ -301,7 +301,7 @@ def test_jobs_that_no_worker_takes_are_not_read_to_find_others(server: Server, f
                 (namespace_id, kind, count),
             )
         mighty.execute("ANALYZE ledger.jobs")
-        sql = re.sub(r"(?<!:):(\w+)", r"%(\1)s", jobs._QUERIES["claim"])
+        sql = re.sub(r"(?<!:):(\w+)", r"%(\1)s", job_queue._QUERIES["claim"])
         row = mighty.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", {**values, "most_attempts": 12}).fetchone()
     assert row is not None
     assert looked_at(row[0][0]["Plan"])["jobs"] <= 6, "two to find, two to join, two to change"

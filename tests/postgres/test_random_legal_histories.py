@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from ledger.ids import Stream, namespace_id
+from ledger.events.ids import Stream, namespace_id
 from ledger.ports import Store
 from ledger.stores.postgres import PostgresStore
 from ledger.verification import verify_namespace, verify_session

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from ledger.doctor import examine
 from ledger.errors import DatabaseRefused, DatabaseUnavailable, LedgerError
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.stores.postgres.faults import ledger_error
+from ledger.verification.database_checks import examine
 from tests.support.own_cluster import Cluster, cluster
 
 pytestmark = pytest.mark.postgres

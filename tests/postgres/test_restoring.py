@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from ledger.errors import ImportRefused, LedgerError, NamespaceExists, NotAllowed
-from ledger.ids import Stream
+from ledger.events.ids import Stream
+from ledger.formats.export.exporting import export_lines
+from ledger.formats.export.namespace_restore import restore
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.transfer.exporting import export_lines
-from ledger.transfer.restoring import restore
 from tests.postgres.conftest import opened
 from tests.support.databases import Server
 from tests.support.store_requests import a_request, a_write, an_event, append, some_events

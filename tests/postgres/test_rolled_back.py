@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from ledger.errors import LogRolledBack
-from ledger.ids import namespace_id
+from ledger.events.ids import namespace_id
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from tests.postgres.conftest import opened

@@ -9,15 +9,15 @@ import psycopg
 import pytest
 
 from ledger.events import MemoryFields
-from ledger.ids import Stream, namespace_id
-from ledger.ports.jobs import JOBS, DueJob, SessionJobs
-from ledger.ports.records import RECORDS_PROJECTION
+from ledger.events.ids import Stream, namespace_id
+from ledger.ports.job_queue import JOBS, DueJob, SessionJobs
+from ledger.ports.record_store import RECORDS_PROJECTION
 from ledger.ports.search_index import SEARCH, StreamChange
-from ledger.ports.snapshots import Snapshot
-from ledger.session.merge.command import ServedView
+from ledger.ports.snapshot_store import Snapshot
+from ledger.session.merge.put_command import ServedView
 from ledger.stores.postgres import PostgresStore, Target
-from projections.records import Record
-from projections.search import AddPieces, Inherit, Piece, Withdraw
+from projections.records.records import Record
+from projections.words.searchable_text import AddPieces, Inherit, Piece, Withdraw
 from tests.conformance.test_caches import a_row
 from tests.support.databases import Server
 from tests.support.store_requests import a_request, a_write, an_event, fork, some_events

@@ -7,11 +7,11 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ledger.ids import Stream
-from ledger.search.index import VERSION
-from ledger.stored_projections.build_choice import Build
+from ledger.events.ids import Stream
+from ledger.indexes.search.index_builds import VERSION
+from ledger.indexes.stored_projections.build_choice import Build
 from ledger.stores.postgres import PostgresStore, Target
-from projections.ranking import DEFAULT_RANKING
+from projections.words.ranking import DEFAULT_RANKING
 from tests.support.databases import Server
 from tests.support.ledgers import ledger_over
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from ledger.ids import Stream, namespace_id
+from ledger.events.ids import Stream, namespace_id
 from ledger.memory import MemoryLedger
-from ledger.session.merge.command import ServedView
+from ledger.session.merge.put_command import ServedView
 from ledger.stores.postgres import PostgresStore, served_views, tables
 
 pytestmark = pytest.mark.postgres

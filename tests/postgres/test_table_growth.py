@@ -10,11 +10,11 @@ import psycopg
 import pytest
 
 from ledger.application.services import open_services
-from ledger.clock import SystemClock
+from ledger.events.clock import SystemClock
 from ledger.long_term_memory.search_queries import RecordSearch
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.session.merge.command import ServedView
+from ledger.session.merge.put_command import ServedView
 from ledger.settings import Settings
 from ledger.stores.postgres import PostgresStore
 from tests.postgres.conftest import opened

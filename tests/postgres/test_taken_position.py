@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from ledger import paging
+from ledger.history import paging
 from ledger.ports import Store
 from ledger.ports.event_store import SchemaDifference
 from ledger.verification import verify_namespace

@@ -14,7 +14,7 @@ from click.testing import Result
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from ledger.cli import commands  # noqa: F401 - registers them
+from ledger.cli import command_table  # noqa: F401 - registers them
 from ledger.cli.app import app
 from ledger.errors import LogCorrupted
 from ledger.events import StoredEvent

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from ledger.ids import Stream, namespace_id
+from ledger.events.ids import Stream, namespace_id
 from ledger.ports.search_index import PieceHit, SearchQuery
 from ledger.stores.postgres import PostgresStore
 from ledger.stores.postgres.vector_indexes import IndexedVectors, index_vectors

@@ -7,9 +7,9 @@ import psycopg
 import pytest
 from typer.testing import CliRunner
 
-from ledger.cli import commands  # noqa: F401 - registers them
+from ledger.cli import command_table  # noqa: F401 - registers them
 from ledger.cli.app import app
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.stores.postgres import Target
 from ledger.stores.postgres.migration import upgrade
 from ledger.stores.postgres.revisions import newest_revision

@@ -26,8 +26,8 @@ from ledger.events import (
     SessionOpened,
     to_datetime,
 )
-from projections.backlog import BACKLOG, Backlog, first, without
-from projections.ranges import ranges_of, versions
+from projections.log.backlog import BACKLOG, Backlog, first, without
+from projections.values.ranges import ranges_of, versions
 
 
 def after(*events: Event) -> Backlog:

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.errors import InvalidInput
-from projections import conditions, config
+from projections import conditions
 from projections.conditions import check, evaluate
+from projections.memory_config import config
 
 MESSAGE = {
     "role": "tool",

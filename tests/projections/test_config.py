@@ -7,7 +7,7 @@ import pytest
 from ledger.errors import InvalidInput
 from ledger.events import ConfigChanged
 from ledger.session.commands import ChangeConfig
-from projections.config import MemoryConfig, dump, load, update
+from projections.memory_config.config import MemoryConfig, dump, load, update
 from projections.strategies import COMPACTIONS, WINDOWS
 from tests.support.specification import given
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 
 from ledger.session.views import window_of
-from projections import config
-from projections.config_check import ConfigFinding, Trial, check
+from projections.memory_config import config
+from projections.memory_config.config_check import ConfigFinding, Trial, check
 from tests.support.driver import Driven, Scripted, text_of
 from tests.support.examples import up_to
 from tests.support.histories import STEPS, configs, happened

@@ -5,8 +5,8 @@ from uuid import UUID
 from hypothesis import given
 
 from ledger.events import MemoryAdded, MemoryEdited, MemoryFields, MemoryRemoved, RecordedEvent
-from projections.history import HISTORY, PastEntry
-from projections.item_versions import item_versions
+from projections.log.history import HISTORY, PastEntry
+from projections.log.item_versions import item_versions
 from projections.working_memory import Memory
 from tests.support.examples import up_to
 from tests.support.histories import STEPS, Step, configs, happened

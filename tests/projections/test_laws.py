@@ -9,15 +9,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from ledger.codec import decode
 from ledger.errors import UnknownConfig, UnknownEvent
 from ledger.events import Event, OpaqueEvent, RecordedEvent, SessionOpened
-from ledger.ids import Stream
+from ledger.events.codec import decode
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.session.state import SESSION
 from ledger.stores.in_memory import InMemoryStore
-from projections.history import HISTORY
-from projections.lineage import LINEAGE
+from projections.log.history import HISTORY
+from projections.log.lineage import LINEAGE
 from projections.projection import Projection
 from tests.support.arbitrary_events import EVENTS
 from tests.support.examples import up_to

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given as law
 from hypothesis import strategies as st
 
-from ledger.canonical import canonical_json
+from ledger.events.canonical import canonical_json
 from projections.prompts import ModelMessage, PromptPart, SummaryRequest, fence_token, fill, label, transcript
 from tests.support.driver import Driven, Scripted
 from tests.support.specification import given

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from ledger.errors import InvalidInput
-from projections.budget import limit_path
-from projections.config import dump, load, update
+from projections.memory_config.budget import limit_path
+from projections.memory_config.config import dump, load, update
 
 LIMITED: list[dict[str, Any]] = [
     {"compactions": [{"type": "token_threshold", "max_tokens": 4_000}]},

@@ -7,7 +7,7 @@ import pytest
 from pydantic_core import PydanticUndefined
 
 from ledger.errors import InvalidInput
-from projections.config import dump, load
+from projections.memory_config.config import dump, load
 from projections.strategies import COMPACTIONS, WINDOWS
 
 PRESERVED = ("system_instruction", "user_prompt", "summary")

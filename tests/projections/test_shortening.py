@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from projections import ranges
 from projections.entries import Entry
 from projections.entry_page import EntryPage, PagesMissing
 from projections.paged_entries import PagedEntries
 from projections.truncation import newest, newest_within, versions_without
 from projections.usage import fitting, most_recent
+from projections.values import ranges
 from tests.support.examples import up_to
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)

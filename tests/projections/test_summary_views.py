@@ -16,8 +16,8 @@ from ledger.events import (
     SummaryViewRunStarted,
     to_datetime,
 )
-from ledger.jobs.due import NextRun, next_run
-from projections.summary_views import RUNS_LAST, VIEW_DELETED, VIEWS, SummaryViews, group_key
+from ledger.indexes.jobs.due import NextRun, next_run
+from projections.records.summary_views import RUNS_LAST, VIEW_DELETED, VIEWS, SummaryViews, group_key
 
 WEEK_US = RUNS_LAST // timedelta(microseconds=1)
 
@@ -101,7 +101,7 @@ def test_requested_runs_come_first_then_continuous_views_in_turn() -> None:
 
 def test_a_snapshot_continues_like_the_whole_history() -> None:
     """Design §6: split fold = whole fold, through JSON."""
-    from ledger.states.summary_views import VIEW_STATES  # noqa: PLC0415 - beside the fold, not under it
+    from ledger.history.summary_view_snapshots import VIEW_STATES  # noqa: PLC0415 - beside the fold, not under it
 
     result = SummaryViewPartitionSummarized(write_id="w", view_id="v", group={"user_id": "mia"}, memory_count=1)
     events = [created(filters={"topics": ["a"]}), REQUESTED, STARTED, result, COMPLETED, created("z")]

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from ledger.session.commands import AddEntries
-from projections.history import HISTORY, PastEntry
+from projections.log.history import HISTORY, PastEntry
 from projections.tool_pairs import group_interactions, group_units, orphans
 from projections.window import ActiveEntries
 from tests.support.driver import Driven

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from ledger.embedders.openai import OpenAIEmbedder
 from ledger.errors import EmbedderFailed, InvalidInput
+from ledger.llm.embedders.openai_embedder import OpenAIEmbedder
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.ports.models import Embedder
-from projections.ranking import fuse
+from ledger.ports.language_models import Embedder
+from projections.words.ranking import fuse
 from tests.support.model_endpoint import Endpoint, embeds, gives, hang, hang_up, raw, serving, status
 
 CONCEPTS = ({"dog", "retriever", "puppy"}, {"car", "engine", "garage"}, {"coffee", "latte", "espresso"})

@@ -8,11 +8,11 @@ import sqlalchemy as sa
 
 from ledger.application.services import Services
 from ledger.errors import LedgerError
-from ledger.ids import namespace_id
+from ledger.events.ids import namespace_id
+from ledger.indexes.search import index_builds
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.ports.search_index import PieceHit, SearchQuery
-from ledger.search import index
 from ledger.stores.in_memory import InMemoryStore, search_index
 from ledger.stores.postgres import PostgresStore, tables
 from tests.support.counting_store import CountingStore
@@ -39,7 +39,7 @@ async def check_histories(namespace: str) -> None:
 
 
 async def check_searches(
-    store: Store, family: Family, searched: index.SearchIndex, dice: random.Random, seed: int
+    store: Store, family: Family, searched: index_builds.SearchIndex, dice: random.Random, seed: int
 ) -> None:
     query = " ".join(dice.sample(WORDS, dice.randint(1, 3)))
     erased = dice.random() < 0.5

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.errors import Unavailable
+from ledger.indexes.search import knowledge
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.search import knowledge
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.driver import Scripted
 from tests.support.ledgers import ledger_over

@@ -8,8 +8,8 @@ from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
 from ledger.stores.postgres import PostgresStore
 from ledger.stores.postgres.word_vectors import vector_of_words
-from projections.languages import LANGUAGES, detect, stem
-from projections.words import asked_words, index_words, words
+from projections.words.languages import LANGUAGES, detect, stem
+from projections.words.words import asked_words, index_words, words
 from tests.support.databases import Server
 
 

@@ -10,8 +10,8 @@ import pytest
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
-from projections import words as module
-from projections.words import asked_words, index_words
+from projections.words import words as module
+from projections.words.words import asked_words, index_words
 
 #: For each script: a sentence, nouns of it, and a noun of another sentence.
 SENTENCES = {

@@ -13,9 +13,9 @@ import uvicorn
 
 from ledger.memory import MemoryLedger
 from ledger.ports import Clock, Store
-from ledger.server.running import GracefulServer, configuration
 from ledger.server.service import Service
-from ledger.server.settings import ServiceSettings, load_service_settings
+from ledger.server.service_settings import ServiceSettings, load_service_settings
+from ledger.server.serving import GracefulServer, configuration
 from ledger.settings import Settings
 from ledger.stores.postgres import PostgresStore, Target
 from tests.support.databases import Server

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from ledger.server.ams_import import ACTOR, importer
+from ledger.server.ams_import import ACTOR, ams_importer
 from ledger.stores.in_memory import InMemoryStore
 from tests.cli.conftest import Cli, app_login, app_url, cli  # noqa: F401 - fixtures
 from tests.server.conftest import Running, running
@@ -126,7 +126,7 @@ def test_a_repeated_import_that_does_not_compare_is_noticed(
             body = {**here.get("/v1/working-memory/s").json(), "data": {"step": 4}}
             assert here.put("/v1/working-memory/s", json=body).status_code == 200
         before = here.get("/v1/sessions/s/state").json()
-        monkeypatch.setattr(importer, check, never if check == "_continued" else lambda *arguments: False)
+        monkeypatch.setattr(ams_importer, check, never if check == "_continued" else lambda *arguments: False)
         import_from(target, service.url, namespace=namespace)
         assert here.get("/v1/sessions/s/state").json()[changed] != before[changed]
 

@@ -16,9 +16,10 @@ from fastapi.routing import APIRoute
 from pydantic_core import PydanticUndefined
 
 from ledger.errors import InvalidInput
-from ledger.server import compat, health, native, redirects
-from ledger.server.arguments import NOT_SENT, Arguments, query_of
-from ledger.server.routes import native_router, together
+from ledger.server import compat, health, native
+from ledger.server.http import redirects
+from ledger.server.http.route_arguments import NOT_SENT, Arguments, query_of
+from ledger.server.http.route_kinds import native_router, together
 from tests.support import probe_routes as probe
 
 ROUTES = [

@@ -6,7 +6,7 @@ import pytest
 
 from ledger.server.background import background
 from ledger.server.service import Service
-from ledger.server.settings import load_service_settings
+from ledger.server.service_settings import load_service_settings
 from ledger.settings import Settings
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.worker_scene import Scene

@@ -15,8 +15,8 @@ from google.protobuf.json_format import ParseDict
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from ledger.server.compressed import unpacked_size
 from ledger.server.heavy_requests import LARGE_B
+from ledger.server.http.compressed_bodies import unpacked_size
 from tests.server.test_heavy_requests import helped
 from tests.support.databases import Server
 from tests.support.reported_days import TRACES

@@ -10,7 +10,7 @@ import pytest
 
 from ledger.errors import DatabaseUnavailable
 from ledger.settings import Settings
-from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.embedded.server import EmbeddedServer
 from ledger.stores.factory import open_store
 from tests.support import http_client
 from tests.support.databases import server_folder

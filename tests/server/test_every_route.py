@@ -10,12 +10,12 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from ledger.application.services import Services
 from ledger.server import Service, create_app, load_service_settings
-from ledger.server.callers import caller, reader_or_manager
+from ledger.server.access.callers import caller, reader_or_manager
+from ledger.server.http.route_kinds import native_router
+from ledger.server.http.route_table import RouteTable
 from ledger.server.notifier import Notifier
-from ledger.server.quotas import Quotas
-from ledger.server.route_table import RouteTable
-from ledger.server.routes import native_router
-from ledger.server.ui.pages import SCREENS
+from ledger.server.traffic.quotas import Quotas
+from ledger.server.ui.viewer_page import SCREENS
 from ledger.stores.in_memory import InMemoryStore
 from tests.support import probe_routes as probe
 

@@ -7,9 +7,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from ledger.ports.tokens import FoundToken
+from ledger.ports.token_store import FoundToken
 from ledger.server import authentication
-from ledger.server.tokens import hash_of, key_id_of, new_token
+from ledger.server.access.token_format import hash_of, key_id_of, new_token
 from ledger.verification import VerifyReport, verify_namespace
 from tests.server.conftest import Running, running
 from tests.support import http_client

@@ -18,10 +18,10 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from ledger.application.services import open_services
 from ledger.errors import DatabaseUnavailable, SummarizerFailed
-from ledger.ids import namespace_id
+from ledger.events.ids import namespace_id
 from ledger.memory import MemoryLedger
 from ledger.ports import SummaryText
-from ledger.ports.jobs import JobBacklog, JobKind
+from ledger.ports.job_queue import JobBacklog, JobKind
 from ledger.server.gauges import Gauges
 from ledger.server.notifier import Notifier
 from ledger.settings import Settings

@@ -2,8 +2,8 @@
 
 import httpx
 
-from ledger.clock import SystemClock
-from ledger.ids import Stream
+from ledger.events.clock import SystemClock
+from ledger.events.ids import Stream
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.in_memory.event_store import InMemoryEventStore
 from tests.server.conftest import Running, running

@@ -18,8 +18,8 @@ from fastapi import FastAPI
 from starlette.types import Scope, Send
 
 from ledger.server import heavy_requests
-from ledger.server.guard import RequestGuard
 from ledger.server.heavy_requests import LARGE_B, MOST_WAITING, HeavyRequests
+from ledger.server.http.guard import RequestGuard
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
 from tests.support.databases import Server

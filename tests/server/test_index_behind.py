@@ -8,10 +8,10 @@ from uuid import UUID
 import httpx
 import pytest
 
-from ledger.ports.stored_projections import Place
+from ledger.indexes.stored_projections.session_indexes import SessionIndexes
+from ledger.indexes.stored_projections.session_list import SessionIndex
+from ledger.ports.projection_store import Place
 from ledger.server import service
-from ledger.stored_projections.session_index import SessionIndex
-from ledger.stored_projections.session_indexes import SessionIndexes
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import running
 

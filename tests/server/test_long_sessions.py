@@ -7,8 +7,8 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from ledger.server.compat import answers
-from ledger.server.compat.answers import View
+from ledger.server.compat import compat_answers
+from ledger.server.compat.compat_answers import View
 from ledger.session.state import SessionState
 from tests.server.conftest import Running
 from tests.support.http_client import shown_version
@@ -88,13 +88,13 @@ def test_a_view_that_reads_every_message_is_caught(
     api: httpx.Client, service: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Negative control: the whole list sorted, as it is in words."""
-    view_of = answers.view_of
+    view_of = compat_answers.view_of
 
     def slow(state: SessionState, *how: object, **more: object) -> View:
         for _ in range(3):
             sorted(state.window.entries, key=lambda entry: (entry.created_at, entry.version))
         return view_of(state, *how, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(answers, "view_of", slow)
+    monkeypatch.setattr(compat_answers, "view_of", slow)
     filled(api, (10, 5_000))
     assert ratios(api, reading(api, recent_messages_limit=5), 10, 5_000) > 1.3

@@ -14,11 +14,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, Unavailable
-from ledger.server import oidc
-from ledger.server.safe_fetch import fetch
-from ledger.server.settings import ServiceSettings, load_service_settings
+from ledger.events.clock import SystemClock
+from ledger.server.access import oidc
+from ledger.server.access.safe_fetch import fetch
+from ledger.server.service_settings import ServiceSettings, load_service_settings
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
 from tests.support import http_client
@@ -280,6 +280,6 @@ async def test_only_https_is_fetched(url: str) -> None:
 
 
 async def test_a_document_without_end_is_given_up(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledger.server.safe_fetch.MAX_BYTES", 10)
+    monkeypatch.setattr("ledger.server.access.safe_fetch.MAX_BYTES", 10)
     with pytest.raises(Unavailable):
         await fetch(issuer.url, private_networks=True)

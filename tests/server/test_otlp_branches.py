@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from ledger.application import recorded_calls
+from ledger.application.recording import recorded_calls
 from ledger.memory import MemoryLedger
 from tests.server.conftest import Running, Transcript
 from tests.support.model_spans import (

@@ -10,8 +10,9 @@ import httpx
 import pytest
 from opentelemetry.exporter.otlp.proto.http import Compression
 
-from ledger.importers.parts import message_parts, reported_calls
-from ledger.limits import CONTENT_BYTES
+from ledger.events.limits import CONTENT_BYTES
+from ledger.formats.importers.elements import message_parts
+from ledger.formats.importers.opentelemetry import reported_calls
 from ledger.session.attachments import SPACE, put_back
 from tests.server.conftest import Running, Transcript
 from tests.support.model_spans import attributes_of_call, ended_span, exported, said, span_json

@@ -5,12 +5,12 @@ from typing import Any
 import httpx
 import pytest
 
-from ledger.application.recorded_calls import record_call
-from ledger.application.seen_branches import SeenBranches
+from ledger.application.recording.recorded_calls import record_call
+from ledger.application.recording.seen_branches import SeenBranches
 from ledger.application.services import Services
-from ledger.importers.parts.otlp_records import records_of
-from ledger.importers.parts.reported_calls import ReportedCall, calls_of
-from ledger.names import check_name
+from ledger.events.names import check_name
+from ledger.formats.importers.opentelemetry.otlp_records import records_of
+from ledger.formats.importers.opentelemetry.reported_calls import ReportedCall, calls_of
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Transcript
 from tests.support.counting_store import CountingStore

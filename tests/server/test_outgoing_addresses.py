@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ledger.errors import InvalidInput
-from ledger.server.safe_fetch import fetch, is_public
+from ledger.server.access.safe_fetch import fetch, is_public
 
 #: Blocks that are not globally reachable, or were given up.
 INTERNAL = [

@@ -6,7 +6,7 @@ import pytest
 
 from ledger import errors
 from ledger.errors import InvalidInput, LedgerError
-from ledger.server import problems
+from ledger.server.http import problems
 
 
 def leaves(kind: type[LedgerError]) -> list[type[LedgerError]]:

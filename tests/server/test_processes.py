@@ -17,7 +17,7 @@ import pytest
 
 from ledger.server import processes
 from ledger.server.processes import Processes
-from ledger.server.settings import load_service_settings
+from ledger.server.service_settings import load_service_settings
 from ledger.settings import Settings
 from tests.support import http_client
 from tests.support.browser import OIDC, Browser, a_jwt

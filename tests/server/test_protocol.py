@@ -6,8 +6,8 @@ import socket
 import uvicorn
 from uvicorn.server import ServerState
 
-from ledger.server.protocol import GuardedProtocol, JoinedWrites, guarded_protocol
-from ledger.server.settings import load_service_settings
+from ledger.server.http.protocol import GuardedProtocol, JoinedWrites, guarded_protocol
+from ledger.server.service_settings import load_service_settings
 
 
 async def delays(protocol: type[GuardedProtocol]) -> list[bool]:

@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from ledger.errors import RateLimited
-from ledger.server.quotas import Quotas
-from ledger.server.rates import Rates
+from ledger.server.traffic.quotas import Quotas
+from ledger.server.traffic.rates import Rates
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
 from tests.support import http_client

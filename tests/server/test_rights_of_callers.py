@@ -8,14 +8,14 @@ import jwt
 import pytest
 
 from ledger.application.rights import Rights
-from ledger.clock import SystemClock
 from ledger.errors import NotPermitted
 from ledger.events import EntryEdited
+from ledger.events.clock import SystemClock
 from ledger.memory import MemoryLedger
-from ledger.ports.models import SummaryText
-from ledger.server.callers import SCOPES
+from ledger.ports.language_models import SummaryText
+from ledger.server.access.callers import SCOPES
 from ledger.stores.in_memory import InMemoryStore
-from projections import config as memory_config
+from projections.memory_config import config as memory_config
 from projections.prompts import SummaryRequest
 from tests.server.conftest import Running, running
 

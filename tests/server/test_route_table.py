@@ -9,9 +9,10 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import Message, Receive, Scope, Send
 
-from ledger.server import compat, health, native, redirects
-from ledger.server.route_table import RouteTable
-from ledger.server.routes import together
+from ledger.server import compat, health, native
+from ledger.server.http import redirects
+from ledger.server.http.route_kinds import together
+from ledger.server.http.route_table import RouteTable
 
 ROUTES = [
     cast(Route, route) for route in together(health.router, compat.router, redirects.router, native.router).routes

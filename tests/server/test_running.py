@@ -10,14 +10,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ledger.application.entries import add_user_message
-from ledger.application.log import get_events
-from ledger.application.namespaces import namespace_names
-from ledger.application.reading import list_sessions
+from ledger.application.auditing.stored_log import get_events
+from ledger.application.namespace_reads import namespace_names
+from ledger.application.reading.session_reads import list_sessions
 from ledger.application.services import Services
+from ledger.application.writing.entry_writes import add_user_message
 from ledger.errors import InvalidInput, Unavailable
-from ledger.ids import namespace_id
-from ledger.server.settings import check_address, load_service_settings
+from ledger.events.ids import namespace_id
+from ledger.server.service_settings import check_address, load_service_settings
 from ledger.settings import load_settings
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running

@@ -10,12 +10,12 @@ import httpx
 import jwt
 import pytest
 
-from ledger.clock import SystemClock
 from ledger.errors import RateLimited, Unavailable
+from ledger.events.clock import SystemClock
 from ledger.server import authentication
 from ledger.server.native import server_sent_events
-from ledger.server.settings import load_service_settings
-from ledger.server.slots import Slot, Slots
+from ledger.server.service_settings import load_service_settings
+from ledger.server.traffic.slots import Slot, Slots
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
 from tests.support import http_client

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from ledger.server.tokens import key_id_of
+from ledger.server.access.token_format import key_id_of
 from tests.cli.conftest import Cli
 from tests.server.conftest import Running, running
 from tests.support import http_client

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from ledger.clock import SystemClock
+from ledger.events.clock import SystemClock
 from ledger.memory import MemoryLedger
-from ledger.ports.tokens import FoundToken
+from ledger.ports.token_store import FoundToken
 from ledger.server import authentication
-from ledger.server.tokens import hash_of, key_id_of, new_token
+from ledger.server.access.token_format import hash_of, key_id_of, new_token
 from tests.server.conftest import Running, running
 from tests.support import http_client
 from tests.support.databases import Server

@@ -12,11 +12,11 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
-from ledger.ids import namespace_id
-from ledger.json_models.comparing import DifferenceShape
+from ledger.application.json_models.comparison_json import DifferenceShape
+from ledger.events.ids import namespace_id
 from ledger.memory import MemoryLedger
-from ledger.server.callers import SCOPES, Caller
-from ledger.server.native import trying
+from ledger.server.access.callers import SCOPES, Caller
+from ledger.server.native import trial_routes
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.in_memory.event_store import InMemoryEventStore
 from tests.server.conftest import Running, running
@@ -133,7 +133,7 @@ def test_configs_are_tried_side_by_side_and_a_wrong_one_spoils_no_other(client: 
 
 
 def test_a_session_that_is_too_long_is_refused(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trying, "MOST_ENTRIES", 7)
+    monkeypatch.setattr(trial_routes, "MOST_ENTRIES", 7)
     for name, body in (("what-if", {"config": TEN}), ("trials", {"configs": {"a": TEN}})):
         answer = client.post(f"{PATH}/{name}", json=body)
         assert (answer.status_code, answer.json()["code"]) == (422, "session_too_long")

@@ -14,17 +14,17 @@ import pytest
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from ledger.application.services import Services
-from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, NotAuthenticated, NotPermitted
+from ledger.events.clock import SystemClock
 from ledger.server import Service, authentication, create_app, load_service_settings
-from ledger.server.callers import Caller
+from ledger.server.access import browser_login, grants
+from ledger.server.access.callers import Caller
+from ledger.server.access.grants import Grant, GrantSeal
+from ledger.server.access.reading_routes import only_reads
+from ledger.server.http.openapi_security import required_scope
+from ledger.server.http.problems import dialect_of
 from ledger.server.notifier import Notifier
-from ledger.server.openapi_security import required_scope
-from ledger.server.problems import dialect_of
-from ledger.server.quotas import Quotas
-from ledger.server.ui import browser_login, grants
-from ledger.server.ui.grants import Grant, GrantSeal
-from ledger.server.ui.reading_routes import only_reads
+from ledger.server.traffic.quotas import Quotas
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
 from tests.support import http_client

@@ -20,8 +20,8 @@ from ledger.memory import MemoryLedger
 from ledger.server.service import Service
 from ledger.server.ui import one_file as module
 from ledger.server.ui.one_file import one_file
-from ledger.server.ui.pages import file_text
-from ledger.server.ui.view_service import answers_of, open_view
+from ledger.server.ui.viewer_page import file_text
+from ledger.server.view_service import answers_of, open_view
 from ledger.settings import Settings
 from ledger.stores.in_memory import InMemoryStore
 

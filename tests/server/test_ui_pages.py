@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ledger.server.ui.pages import SCREENS
+from ledger.server.ui.viewer_page import SCREENS
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
 from tests.support import http_client

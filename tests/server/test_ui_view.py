@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from ledger.server.guard import RequestGuard
-from ledger.server.observers import Observers
+from ledger.server.access.browser_login import OneTimeKey
+from ledger.server.http.guard import RequestGuard
 from ledger.server.service import Service
-from ledger.server.ui.browser_login import OneTimeKey
-from ledger.server.ui.view_service import READER, open_view, view_app
+from ledger.server.traffic.observers import Observers
+from ledger.server.view_service import READER, open_view, view_app
 from ledger.settings import Settings
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.browser import Browser

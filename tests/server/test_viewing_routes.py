@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from ledger.json_models.viewing import TimelineShape
+from ledger.application.json_models.window_json import TimelineShape
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import running
 from tests.support.http_client import JSON

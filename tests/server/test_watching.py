@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from ledger.errors import EmbedderFailed, SummarizerFailed
 from ledger.memory import MemoryLedger
-from ledger.server import logs, tracing
+from ledger.server.traffic import logs, tracing
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
 from tests.support import http_client

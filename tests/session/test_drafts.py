@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given as law
 from hypothesis import strategies as st
 
-from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import EntryAdded
-from ledger.limits import CONTENT_BYTES, PAYLOAD_BYTES
-from ledger.session.drafts import EntryDraft, draft_entry
+from ledger.events.canonical import canonical_json
+from ledger.events.limits import CONTENT_BYTES, PAYLOAD_BYTES
+from ledger.session.entry_drafts import EntryDraft, draft_entry
 
 MIB = 1024 * 1024
 USER = {"role": "user", "content": "hello"}

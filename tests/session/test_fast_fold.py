@@ -12,8 +12,8 @@ from ledger.session import fast_fold
 from ledger.session.fast_fold import SESSION_IN_RUNS
 from ledger.session.state import SESSION
 from projections.entries import Entry
-from projections.packed_versions import Versions
 from projections.paged_entries import PagedEntries
+from projections.values.packed_versions import Versions
 from tests.support.examples import up_to
 from tests.support.histories import STEPS, configs, happened, mixed
 from tests.support.specification import Session

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from ledger.clock import SystemClock
-from ledger.event_encoding import append_request
 from ledger.events import (
     DataChanged,
     EntriesReturned,
@@ -18,9 +16,11 @@ from ledger.events import (
     SessionCleared,
     SessionOpened,
 )
-from ledger.ids import Stream
+from ledger.events.clock import SystemClock
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
-from ledger.session.lives import Lives
+from ledger.ports.event_encoding import append_request
+from ledger.session.legal_lives import Lives
 from ledger.stores.in_memory import InMemoryStore
 from ledger.verification import VerifyReport, verify_namespace, verify_session
 from tests.support.ledgers import ledger_over

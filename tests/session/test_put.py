@@ -20,8 +20,8 @@ from ledger.events import (
     MemoryRemoved,
     SessionCleared,
 )
-from ledger.session.merge.command import Body, BodyMemory, BodyMessage, IfMatch, ServedView, TokenCount
-from ledger.session.merge.fields import context_text
+from ledger.session.merge.merge_fields import context_text
+from ledger.session.merge.put_command import Body, BodyMemory, BodyMessage, IfMatch, ServedView, TokenCount
 from tests.support.examples import up_to
 from tests.support.put_cases import Written, message, messages
 
@@ -220,7 +220,7 @@ def test_without_the_proof_a_stale_writer_would_delete__W_54(monkeypatch: pytest
         return written.names
 
     assert written_by_two() == "a b c d e"
-    monkeypatch.setattr("ledger.session.merge.lists.leaving", everything)
+    monkeypatch.setattr("ledger.session.merge.merge_lists.leaving", everything)
     assert written_by_two() == "a b c e"
 
 

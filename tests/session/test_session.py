@@ -6,11 +6,11 @@ from msgspec.structs import replace
 from ledger.errors import DuplicateEntry, EntryNotFound
 from ledger.events import EntryAdded, EntryEdited, EntryRemoved, SessionCleared, SessionOpened
 from ledger.session.commands import AddEntries, ChangeConfig, ClearSession, EditEntry, OpenSession, RemoveEntry
-from ledger.session.decisions import decide
+from ledger.session.decide import decide
 from ledger.session.state import SESSION, SessionState
 from ledger.session.views import stats_of, window_of
-from projections import config
-from projections.history import HISTORY
+from projections.log.history import HISTORY
+from projections.memory_config import config
 from projections.stats import SessionStats
 from projections.tool_pairs import group_interactions
 from tests.support.driver import Driven

@@ -5,11 +5,11 @@ import random
 
 import pytest
 
-from ledger.ids import Stream
+from ledger.events.ids import Stream
+from ledger.history import batched_reads
+from ledger.history.batched_reads import BatchedReads
 from ledger.ports import Store
-from ledger.ports.snapshots import Snapshot
-from ledger.states import batched_reads
-from ledger.states.batched_reads import BatchedReads
+from ledger.ports.snapshot_store import Snapshot
 from tests.support.counting_store import CountingStore
 from tests.support.store_requests import a_request, a_write, an_event, append, fork, some_events
 

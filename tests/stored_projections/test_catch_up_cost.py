@@ -4,13 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from ledger.ids import namespace_id
-from ledger.jobs import BACKLOGS, JobIndex
-from ledger.jobs import index as job_index
+from ledger.events.ids import namespace_id
+from ledger.history.state_loading import States
+from ledger.indexes.jobs import BACKLOGS, JobIndex, job_index
+from ledger.indexes.search import index_builds as search_index
+from ledger.indexes.stored_projections.build_choice import Build, StoredProjection
 from ledger.memory import MemoryLedger
-from ledger.search import index as search_index
-from ledger.states.loading import States
-from ledger.stored_projections.build_choice import Build, StoredProjection
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over

@@ -8,17 +8,17 @@ from uuid import UUID
 
 import pytest
 
-from ledger.application.namespaces import live_sessions
+from ledger.application.namespace_reads import live_sessions
 from ledger.application.services import Services
 from ledger.errors import IndexBehind
-from ledger.ids import namespace_id
+from ledger.events.ids import namespace_id
+from ledger.indexes.stored_projections import builds
+from ledger.indexes.stored_projections.catch_ups import CatchUps
+from ledger.indexes.stored_projections.session_indexes import SessionIndexes
+from ledger.indexes.stored_projections.session_list import SessionIndex
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.ports.stored_projections import Place
-from ledger.stored_projections import builds
-from ledger.stored_projections.catch_ups import CatchUps
-from ledger.stored_projections.session_index import SessionIndex
-from ledger.stored_projections.session_indexes import SessionIndexes
+from ledger.ports.projection_store import Place
 from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over
 

@@ -9,14 +9,14 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from ledger.application.namespaces import live_sessions
+from ledger.application.namespace_reads import live_sessions
 from ledger.application.services import Services
 from ledger.errors import LogCorrupted
-from ledger.ids import namespace_id
+from ledger.events.ids import namespace_id
+from ledger.indexes.stored_projections import builds, many_namespaces
+from ledger.indexes.stored_projections.session_indexes import SessionIndexes
 from ledger.ports import Store
-from ledger.ports.stored_projections import Place
-from ledger.stored_projections import builds, many_namespaces
-from ledger.stored_projections.session_indexes import SessionIndexes
+from ledger.ports.projection_store import Place
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from ledger.worker import Worker

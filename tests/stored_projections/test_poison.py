@@ -12,18 +12,18 @@ from uuid import uuid4  # noqa: TID251 - what another writer would have made
 import pytest
 from msgspec.structs import force_setattr, replace
 
-from ledger.codec import PLAIN
 from ledger.errors import DatabaseUnavailable, LogCorrupted, Unreadable
 from ledger.events import EntryAdded, NewEvent, RecordedEvent, SessionCleared
-from ledger.ids import Stream
+from ledger.events.codec import PLAIN
+from ledger.events.ids import Stream
+from ledger.indexes.search.finder import Finder
+from ledger.indexes.stored_projections import session_list
 from ledger.long_term_memory.record_index import RecordIndexes
 from ledger.long_term_memory.record_writer import records_stream
 from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store, StreamWrite
-from ledger.search.finder import Finder
 from ledger.session.fast_fold import SESSION_IN_RUNS
 from ledger.session.state import SESSION, SessionState, evolve
-from ledger.stored_projections import session_index
 from tests.support.ledgers import ledger_over
 
 #: Events that a session cannot be folded with: of a newer release, damaged, or with a config that is not there.
@@ -121,7 +121,7 @@ async def test_a_defect_of_a_fold_stops_its_session_alone(
     for session in ("a", "b", "c"):
         await ledger.add_user_message(session, f"an apple of {session}")
     await ledger.clear_session("b")
-    monkeypatch.setattr(session_index, "next_row", lambda *_: None)  # let each row come from a state
+    monkeypatch.setattr(session_list, "next_row", lambda *_: None)  # let each row come from a state
     force_setattr(SESSION_IN_RUNS, "evolve", refuses)
     try:
         async with asyncio.timeout(DEADLINE_S):

@@ -14,17 +14,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ledger.clock import SystemClock
 from ledger.errors import Conflict, InvalidInput
-from ledger.ids import Stream, namespace_id
+from ledger.events.clock import SystemClock
+from ledger.events.ids import Stream, namespace_id
+from ledger.indexes.stored_projections import builds
+from ledger.indexes.stored_projections.build_choice import Build, next_build, replaced_builds
+from ledger.indexes.stored_projections.session_list import SessionIndex
+from ledger.indexes.stored_projections.session_rows import row_of
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
+from ledger.ports.projection_store import Checkpoint
 from ledger.ports.session_index import IndexedSession
-from ledger.ports.stored_projections import Checkpoint
-from ledger.stored_projections import builds
-from ledger.stored_projections.build_choice import Build, next_build, replaced_builds
-from ledger.stored_projections.session_index import SessionIndex
-from ledger.stored_projections.session_rows import row_of
 from ledger.stores.postgres import PostgresStore
 from tests.support.databases import Server
 from tests.support.ledgers import ledger_over

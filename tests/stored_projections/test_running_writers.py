@@ -12,9 +12,9 @@ import pytest
 
 from ledger.errors import Conflict
 from ledger.events import RecordedEvent
+from ledger.indexes.search.index_builds import SearchIndex
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.search.index import SearchIndex
 from tests.support.ledgers import ledger_over
 
 WRITERS, WRITES, REBUILDS = 4, 15, 4

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ledger.events import EntryAdded, Event, ExpirySet, RecordedEvent, SessionOpened
-from ledger.ids import Stream
+from ledger.events.ids import Stream
+from ledger.indexes.stored_projections import session_rows
+from ledger.indexes.stored_projections.session_rows import next_row, row_of
 from ledger.ports.session_index import IndexedSession
 from ledger.session.state import SESSION, SessionState
-from ledger.stored_projections import session_rows
-from ledger.stored_projections.session_rows import next_row, row_of
 from tests.projections.test_laws import ANY_EVENT
 from tests.support.examples import up_to
 from tests.support.histories import STEPS, Step, configs, happened, mixed

@@ -5,10 +5,10 @@ import logging
 import pytest
 
 from ledger.errors import DatabaseUnavailable
+from ledger.indexes.search import index_builds
+from ledger.indexes.stored_projections import log_pages
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.search import index
-from ledger.stored_projections import log_pages
 from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over
 
@@ -20,14 +20,14 @@ EVENTS = 41  # a session is opened by an event of its own
 def failing(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Let a page of the search index fail if it is longer than the first number, or has the position of another."""
     limits = [10_000]
-    advance = index.SearchIndex.advance
+    advance = index_builds.SearchIndex.advance
 
-    async def limited(self: index.SearchIndex, build: int, *, after: int, limit: int) -> int | None:
+    async def limited(self: index_builds.SearchIndex, build: int, *, after: int, limit: int) -> int | None:
         if limit > limits[0] or any(after < position <= after + limit for position in limits[1:]):
             raise DatabaseUnavailable("the database does not answer (57014); try again")
         return await advance(self, build, after=after, limit=limit)
 
-    monkeypatch.setattr(index.SearchIndex, "advance", limited)
+    monkeypatch.setattr(index_builds.SearchIndex, "advance", limited)
     return limits
 
 
@@ -70,7 +70,7 @@ async def test_a_page_is_bounded_by_the_size_of_its_texts(
     store: Store, namespace: str, monkeypatch: pytest.MonkeyPatch, reader: str
 ) -> None:
     ledger = await written(store, namespace)
-    monkeypatch.setattr(index, "PAGE_BYTES", 1_000)
+    monkeypatch.setattr(index_builds, "PAGE_BYTES", 1_000)
     monkeypatch.setattr(log_pages, "PAGE_BYTES", 1_000)
     counting = CountingStore(store)
     anew = ledger_over(counting, namespace=namespace)

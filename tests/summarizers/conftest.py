@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from ledger.llm.summarizers.openai_summarizer import OpenAISummarizer
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
-from ledger.summarizers.openai import OpenAISummarizer
 from tests.support.model_endpoint import Endpoint, serving
 from tests.support.model_scene import SMALL, model_at
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from ledger.errors import CompactionNotCompleted, InvalidInput, SummarizerFailed
+from ledger.llm.summarizers.extractive import Extractive
 from ledger.memory import MemoryLedger
 from ledger.ports import SummaryText
 from ledger.stores.in_memory import InMemoryStore
-from ledger.summarizers.extractive import Extractive
 from projections.prompts import SummaryRequest
 from tests.support.ledgers import ledger_over
 from tests.support.model_endpoint import Endpoint

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from ledger.errors import CompactionNotCompleted, SummarizerFailed
+from ledger.llm.summarizers.circuit_breaker import CircuitBreaker
 from ledger.memory import MemoryLedger
 from ledger.ports import SummaryText
 from ledger.stores.in_memory import InMemoryStore
-from ledger.summarizers.circuit_breaker import CircuitBreaker
 from projections.prompts import SummaryRequest
 from tests.support.ledgers import ledger_over
 from tests.support.model_endpoint import Endpoint, says, status

@@ -8,9 +8,9 @@ from statistics import median
 
 import pytest
 
-from ledger.summarizers.extractive import Extractive, extract, terms
-from ledger.summarizers.overview import overview_of
-from ledger.tokenizers import TOKENIZERS
+from ledger.llm.summarizers.extractive import Extractive, extract, terms
+from ledger.llm.summarizers.overview import overview_of
+from ledger.llm.tokenizers import TOKENIZERS
 from projections.entries import Entry
 from projections.prompts import SummaryRequest
 from tests.summarizers.test_overview import call, entries, result, said, user

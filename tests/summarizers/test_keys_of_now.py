@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from ledger.embedders.openai import OpenAIEmbedder
 from ledger.errors import EmbedderFailed, InvalidInput, SummarizerFailed
+from ledger.llm.embedders.openai_embedder import OpenAIEmbedder
+from ledger.llm.summarizers import configured_summarizer
+from ledger.llm.summarizers.openai_summarizer import OpenAISummarizer
 from ledger.settings import load_settings
-from ledger.summarizers import configured_summarizer
-from ledger.summarizers.openai import OpenAISummarizer
 from projections.prompts import ModelMessage, PromptPart, SummaryRequest
 from tests.support.model_endpoint import Behaviour, Endpoint, Exchange, embeds, says
 

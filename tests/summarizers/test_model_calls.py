@@ -3,8 +3,8 @@
 import pytest
 
 from ledger.errors import EmbedderFailed
+from ledger.llm.summarizers.model_answers import CountedEmbedder, ModelCalls
 from ledger.ports import SummaryText
-from ledger.summarizers.model_calls import CountedEmbedder, ModelCalls
 from projections.prompts import SummaryRequest
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from ledger.errors import InvalidInput
 from ledger.events import CompactionRequested
+from ledger.llm.summarizers.openai_summarizer import OpenAISummarizer
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
-from ledger.summarizers.openai import OpenAISummarizer
 from projections.strategies.rolling_blocks import SYSTEM_PROMPT
 from projections.strategies.token_threshold import DEFAULT_PROMPT
 from tests.support.model_endpoint import Endpoint, says, status

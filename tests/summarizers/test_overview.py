@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from ledger.session.drafts import draft_entry
-from ledger.summarizers.overview import Overview, overview_of, parted
+from ledger.llm.summarizers.overview import Overview, overview_of, parted
+from ledger.session.entry_drafts import draft_entry
 from projections.entries import Entry
 
 

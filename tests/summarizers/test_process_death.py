@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from ledger.llm.summarizers.openai_summarizer import OpenAISummarizer
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
-from ledger.summarizers.openai import OpenAISummarizer
 from tests.support.databases import Server
 from tests.support.ledgers import ledger_over
 from tests.support.model_endpoint import Endpoint, hang, says

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ledger.summarizers.sentences import sentences_before, sentences_of, split
+from ledger.llm.summarizers.sentences import sentences_before, sentences_of, split
 from tests.summarizers.test_overview import context, entries, result, said
 
 

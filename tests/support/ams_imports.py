@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from ledger.server.ams_import import AmsImport, AmsImportResult, AmsSource
-from ledger.server.settings import load_service_settings
+from ledger.server.service_settings import load_service_settings
 from ledger.settings import Settings
 from ledger.stores.in_memory import InMemoryStore
 

@@ -11,9 +11,9 @@ import psycopg
 from msgspec.structs import replace
 from psycopg.rows import args_row
 
-from ledger.chain import ZERO_HASH, event_hash
 from ledger.events import StoredEvent
-from ledger.ids import Stream
+from ledger.events.chain import ZERO_HASH, event_hash
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.verification import VerifyReport

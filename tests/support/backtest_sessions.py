@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ledger.backtest.questions import Question, read_questions
-from ledger.backtest.running import BacktestSession
-from ledger.importers import documents, read
+from ledger.formats.importers import documents, read
 from ledger.memory import MemoryLedger
+from ledger.replay.backtest.backtest_run import BacktestSession
+from ledger.replay.backtest.questions import Question, read_questions
 from ledger.stores.in_memory import InMemoryStore
 
 

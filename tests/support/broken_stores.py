@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ledger.errors import VersionConflict
 from ledger.events import StoredEvent
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports import Appended, AppendRequest, EventStore, NamespaceInfo, Receipt
 from ledger.stores.decorators import EventStoreDecorator
 from ledger.stores.group_commit import GroupCommit

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import jwt
 
-from ledger.clock import SystemClock
+from ledger.events.clock import SystemClock
 from tests.server.conftest import Running
 from tests.support.service_process import ServiceProcess
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
-from ledger.tokenizers import encoding
+from ledger.llm.tokenizers import encoding
 
 WORDS: Final = ["compost", "heap", "tomato", "water", "lever", "gravel", "spade", "winter", "beetroot", "fence"]
 Made = tuple[list[dict[str, Any]], int]  # messages, and the tokens that a request needs for them

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ledger.codec import SALT_BYTES
+from ledger.events.codec import SALT_BYTES
 
 #: The fields of an event that the store sets again in a copy, and those that depend on them.
 RENEWED = {"event_id", "position", "recorded_us", "hash", "stream_id"}

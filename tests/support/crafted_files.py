@@ -7,13 +7,13 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-from ledger.canonical import canonical_json
-from ledger.chain import ZERO_HASH, event_hash
-from ledger.codec import SALTED
-from ledger.events.kept import kept_item
-from ledger.ids import namespace_id
-from ledger.transfer.lines import EventLine, Trailer
-from ledger.transfer.reader import _convert, _stored
+from ledger.events.canonical import canonical_json
+from ledger.events.chain import ZERO_HASH, event_hash
+from ledger.events.codec import SALTED
+from ledger.events.ids import namespace_id
+from ledger.events.key_value_events import kept_item
+from ledger.formats.export.file_lines import EventLine, Trailer
+from ledger.formats.export.file_reader import _convert, _stored
 
 _ITEMS = ("entry_id", "memory_id", "record_id", "key_id", "view_id")
 

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from ledger.stores.embedded import DATABASE, EmbeddedServer
+from ledger.stores.embedded.server import DATABASE, EmbeddedServer
 from ledger.stores.postgres import Target
 from ledger.stores.postgres.migration import upgrade
 

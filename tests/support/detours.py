@@ -7,12 +7,12 @@ from typing import Final, TypeAlias
 
 import httpx
 
-from ledger.clock import SystemClock
-from ledger.server.application import create_app
+from ledger.events.clock import SystemClock
+from ledger.server.create_app import create_app
 from ledger.server.service import Service
-from ledger.server.settings import load_service_settings
+from ledger.server.service_settings import load_service_settings
 from ledger.settings import Settings
-from projections.config import dump
+from projections.memory_config.config import dump
 from tests.support.ledgers import ledger_over
 from tests.support.lives import TTL_S, Batch, Life, live
 

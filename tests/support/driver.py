@@ -8,20 +8,20 @@ from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
-from ledger.compaction.dialogue import Dialogue, dialogue_of
-from ledger.compaction.summarizing import execute
 from ledger.errors import SummarizerFailed
 from ledger.events import CompactionCompleted, CompactionRequested, Event, Ranges
+from ledger.llm.compaction.dialogue import Dialogue, dialogue_of
+from ledger.llm.compaction.summarizing import execute
+from ledger.llm.summarizers.model_answers import ModelCalls
+from ledger.llm.tokenizers import TOKENIZERS
 from ledger.ports import Summarizer, SummaryText
 from ledger.session.commands import CompleteCompaction, FailCompaction, RequestCompaction
 from ledger.session.views import plan_automatic, plan_manual
-from ledger.summarizers.model_calls import ModelCalls
-from ledger.tokenizers import TOKENIZERS
-from projections import ranges
-from projections.history import HISTORY
+from projections.log.history import HISTORY
+from projections.log.timeline import spans
 from projections.prompts import SummaryRequest
 from projections.strategies.base import CompactionConfig, CompactionPlan
-from projections.timeline import spans
+from projections.values import ranges
 from tests.support.notation import batches
 from tests.support.specification import Session
 

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
-from ledger.cli.commands import modules
+from ledger.cli.command_table import modules
 
 #: The command that runs a file.
 SCRIPT = "python-script"

@@ -5,9 +5,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from uuid import UUID
 
-from ledger.clock import SystemClock
-from ledger.codec import decode
-from ledger.event_encoding import new_event
 from ledger.events import (
     CompactionCompleted,
     EntryAdded,
@@ -18,10 +15,14 @@ from ledger.events import (
     SessionCleared,
     SessionOpened,
 )
-from ledger.ids import Stream
+from ledger.events.clock import SystemClock
+from ledger.events.codec import decode
+from ledger.events.ids import Stream
 from ledger.ports import Store
-from projections import ranges, search
-from projections.search import AddPieces, Erase, Fold, Forget, Withdraw
+from ledger.ports.event_encoding import new_event
+from projections.values import ranges
+from projections.words import searchable_text
+from projections.words.searchable_text import AddPieces, Erase, Fold, Forget, Withdraw
 from tests.support.store_requests import append, fork
 
 WORDS = ("apple", "plum", "pear", "fig", "quince", "melon")
@@ -64,7 +65,7 @@ class Family:
         earlier = {stored.version: decode(stored) for stored in events}
         for stored in events:
             event = earlier[stored.version]
-            for change in search.changes(event, search.pieces_again(event, earlier)):
+            for change in searchable_text.changes(event, searchable_text.pieces_again(event, earlier)):
                 match change:
                     case AddPieces(pieces=pieces):
                         for piece in pieces:

@@ -14,17 +14,17 @@ from ledger.events import (
     CompactionFailed,
     EntryAdded,
 )
+from ledger.formats.state.session_state import export_state
+from ledger.formats.state.state_import import import_state
+from ledger.llm.tokenizers import entry_event
 from ledger.session.commands import ClearSession, EditEntry, RemoveEntry
 from ledger.session.state import SESSION
 from ledger.session.views import plan_automatic
-from ledger.tokenizers import entry_event
-from ledger.transfer.session_state import export_state
-from ledger.transfer.state_import import import_state
 from projections.entries import Entry
-from projections.history import HISTORY
+from projections.log.history import HISTORY
 from projections.prompts import SummaryRequest
-from projections.retrieved import hints_for
 from projections.strategies.base import Hints
+from projections.strategies.retrieved import hints_for
 from tests.support.driver import Driven, Scripted, raises, text_of, too_long
 
 WINDOWS = {

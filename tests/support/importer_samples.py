@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ledger.importers import Conversation, documents, read
-from ledger.session.drafts import EntryDraft
+from ledger.formats.importers import Conversation, documents, read
+from ledger.session.entry_drafts import EntryDraft
 
 SAMPLES = Path(__file__).parents[1] / "importers" / "samples"
 

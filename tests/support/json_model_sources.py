@@ -5,52 +5,67 @@ from typing import Final
 import msgspec
 from pydantic import BaseModel
 
-from ledger import prices, results
-from ledger.application import context_audit, entry_pages, finding, model_calls, past_summaries, windows
-from ledger.application.family import Family, FamilyMember
-from ledger.backtest.trials import TriedConfig
-from ledger.compaction.result import CompactionResult
-from ledger.events import CompactionCompleted, EntryAdded, ForkedFrom, MemoryAdded, MemoryFields, RecordCreated
-from ledger.events.session import Extraction
-from ledger.history import comparing, difference
-from ledger.history.log import EntryChange, EntryFate, EntryRecord, LoggedEvent
-from ledger.history.log_page import ListedEvent, LogPage
-from ledger.json_models import auditing, base, compacting, entries, events, kept, memories, searching, sessions, viewing
-from ledger.json_models import comparing as compared
-from ledger.long_term_memory.results import LongTermRecord, Revision
-from ledger.ports.session_index import IndexedSession
-from ledger.search.results import SearchResult
-from ledger.server.native import (
-    audit,
-    forks,
-    me,
-    presets,
-    records,
-    reports,
-    session_commands,
-    session_data,
-    session_list,
-    session_reads,
-    transfer,
-    trying,
-    verify_stream,
-    writes,
+from ledger import results
+from ledger.application.auditing import past_summaries, shown_calls
+from ledger.application.forking.fork_family import Family, FamilyMember
+from ledger.application.json_models import (
+    audit_json,
+    compaction_json,
+    entry_json,
+    event_json,
+    key_value_json,
+    memory_json,
+    search_json,
+    session_json,
+    shapes,
+    window_json,
 )
-from ledger.server.native import entries as native_entries
-from ledger.server.native import events as native_events
-from ledger.server.ui import login
+from ledger.application.json_models import comparison_json as compared
+from ledger.application.reading import context_audit, entry_pages, window_views
+from ledger.application.replaying.trials import TriedConfig
+from ledger.application.searching import exact_text
+from ledger.events import CompactionCompleted, EntryAdded, ForkedFrom, MemoryAdded, MemoryFields, RecordCreated
+from ledger.events.session_events import Extraction
+from ledger.formats.export.file_lines import EventLine
+from ledger.history import difference, state_comparison
+from ledger.history.log_page import ListedEvent, LogPage
+from ledger.history.log_reads import EntryChange, EntryFate, EntryRecord, LoggedEvent
+from ledger.indexes.search.search_results import SearchResult
+from ledger.llm import prices
+from ledger.llm.compaction.compaction_result import CompactionResult
+from ledger.long_term_memory.record_results import LongTermRecord, Revision
+from ledger.ports.session_index import IndexedSession
+from ledger.replay.what_if.run import Answers
+from ledger.server.native import (
+    audit_routes,
+    caller_routes,
+    command_routes,
+    data_routes,
+    fork_routes,
+    list_routes,
+    preset_routes,
+    record_routes,
+    report_routes,
+    state_routes,
+    transfer_routes,
+    trial_routes,
+    verify_routes,
+    write_routes,
+)
+from ledger.server.native import entry_routes as native_entries
+from ledger.server.native import event_routes as native_events
+from ledger.server.ui import login_routes
 from ledger.session.state import SessionState
-from ledger.transfer.lines import EventLine
 from ledger.verification import Finding, VerifyReport
-from ledger.what_if.run import Answers
-from projections import budget, entry_fates
-from projections.config_check import ConfigFinding
 from projections.entries import Entry
-from projections.history import PastEntry
+from projections.log import entry_fates
+from projections.log.history import PastEntry
+from projections.memory_config import budget
+from projections.memory_config.config_check import ConfigFinding
 from projections.stats import SessionStats
 from projections.summaries import Summary
 from projections.window import RecalledEntry
-from projections.word_index import ScoreParts, Why
+from projections.words.word_index import ScoreParts, Why
 from projections.working_memory import Memory, WorkingMemory
 
 #: What a field that only one of two has is for.
@@ -78,17 +93,17 @@ OF_SUMMARIES: Final = {
 
 #: Each shape, the structs of the library that it is made of, and the fields that only one of the two has.
 MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Reasons]]] = {
-    entries.EntryShape: ((Entry,), OF_ENTRIES),
-    entries.PastEntryShape: ((PastEntry,), OF_ENTRIES),
-    entries.EntryRecordShape: ((EntryRecord,), {**OF_ENTRIES, "session_version": ANSWERED}),
-    entries.EntryFateShape: ((EntryFate,), {}),
-    entries.EntryRowShape: ((entry_pages.EntryRow,), {}),
-    entries.EntryRowsShape: ((entry_pages.EntryRows,), {}),
-    entries.SummaryShape: ((Summary,), OF_SUMMARIES),
-    entries.AddedEntryShape: ((results.AddedEntry,), {}),
-    entries.AddedShape: ((results.Added,), {"replayed": HEADER}),
-    entries.EntryChangeShape: ((EntryChange,), {}),
-    memories.MemoryShape: (
+    entry_json.EntryShape: ((Entry,), OF_ENTRIES),
+    entry_json.PastEntryShape: ((PastEntry,), OF_ENTRIES),
+    entry_json.EntryRecordShape: ((EntryRecord,), {**OF_ENTRIES, "session_version": ANSWERED}),
+    entry_json.EntryFateShape: ((EntryFate,), {}),
+    entry_json.EntryRowShape: ((entry_pages.EntryRow,), {}),
+    entry_json.EntryRowsShape: ((entry_pages.EntryRows,), {}),
+    entry_json.SummaryShape: ((Summary,), OF_SUMMARIES),
+    entry_json.AddedEntryShape: ((results.AddedEntry,), {}),
+    entry_json.AddedShape: ((results.Added,), {"replayed": HEADER}),
+    entry_json.EntryChangeShape: ((EntryChange,), {}),
+    memory_json.MemoryShape: (
         (Memory, MemoryFields),
         {
             **dict.fromkeys(("recorded_us", "persisted_us"), MICROSECONDS),
@@ -96,16 +111,16 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
             "fields": FLAT,
         },
     ),
-    memories.RecordShape: ((LongTermRecord,), {}),
-    memories.RevisionShape: ((Revision,), {}),
-    sessions.SessionShape: (
+    memory_json.RecordShape: ((LongTermRecord,), {}),
+    memory_json.RevisionShape: ((Revision,), {}),
+    session_json.SessionShape: (
         (IndexedSession,),
         {"stream_id": INSIDE, "new_runs": INSIDE, "namespace": "a ledger of the library has one"},
     ),
-    sessions.BudgetShape: ((budget.Budget,), {}),
-    sessions.StatsShape: ((SessionStats,), {}),
-    sessions.ExtractionShape: ((Extraction,), {}),
-    sessions.StateShape: (
+    session_json.BudgetShape: ((budget.Budget,), {}),
+    session_json.StatsShape: ((SessionStats,), {}),
+    session_json.ExtractionShape: ((Extraction,), {}),
+    session_json.StateShape: (
         (SessionState, WorkingMemory),
         {
             **dict.fromkeys(("session_id", "user_id", "namespace"), NAMED),
@@ -124,20 +139,20 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
             "rebuild": "`get_rebuild`, `GET .../rebuild`",
         },
     ),
-    events.EventShape: ((LoggedEvent,), {}),
-    events.ListedEventShape: ((ListedEvent,), {}),
-    compacting.CompactionShape: ((CompactionResult,), {"replayed": HEADER}),
-    compacting.RebuildShape: ((results.RebuildProgress,), {}),
+    event_json.EventShape: ((LoggedEvent,), {}),
+    event_json.ListedEventShape: ((ListedEvent,), {}),
+    compaction_json.CompactionShape: ((CompactionResult,), {"replayed": HEADER}),
+    compaction_json.RebuildShape: ((results.RebuildProgress,), {}),
     compared.SpendingShape: ((prices.Spending,), {}),
     compared.SideShape: ((difference.Side,), {}),
-    compared.EntryPair: ((comparing.Pair,), {}),
-    compared.MemoryPair: ((comparing.Pair,), {}),
-    compared.TextPair: ((comparing.Pair,), {}),
-    compared.NumberPair: ((comparing.Pair,), {}),
-    compared.EntryChangesShape: ((comparing.EntryChanges,), {}),
-    compared.MemoryChangesShape: ((comparing.MemoryChanges,), {}),
-    compared.SummaryChangesShape: ((comparing.SummaryChanges,), {}),
-    compared.ChangesShape: ((comparing.Changes,), {}),
+    compared.EntryPair: ((state_comparison.Pair,), {}),
+    compared.MemoryPair: ((state_comparison.Pair,), {}),
+    compared.TextPair: ((state_comparison.Pair,), {}),
+    compared.NumberPair: ((state_comparison.Pair,), {}),
+    compared.EntryChangesShape: ((state_comparison.EntryChanges,), {}),
+    compared.MemoryChangesShape: ((state_comparison.MemoryChanges,), {}),
+    compared.SummaryChangesShape: ((state_comparison.SummaryChanges,), {}),
+    compared.ChangesShape: ((state_comparison.Changes,), {}),
     compared.DifferenceShape: ((difference.Difference,), {"empty": INSIDE}),
     compared.AnswersShape: ((Answers,), {}),
     compared.ConfigFindingShape: ((ConfigFinding,), {}),
@@ -156,60 +171,60 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
             **dict.fromkeys(("strategy", "outputs", "over_target", "error", "ended"), INSIDE),
         },
     ),
-    searching.HitShape: ((SearchResult,), {}),
-    searching.WhyShape: ((Why,), {"score": INSIDE}),
-    searching.ScorePartsShape: ((ScoreParts,), {"score": INSIDE}),
-    searching.RecalledShape: ((RecalledEntry,), {}),
+    search_json.HitShape: ((SearchResult,), {}),
+    search_json.WhyShape: ((Why,), {"score": INSIDE}),
+    search_json.ScorePartsShape: ((ScoreParts,), {"score": INSIDE}),
+    search_json.RecalledShape: ((RecalledEntry,), {}),
     native_events.EventPage: ((LogPage,), {}),
-    sessions.FamilyShape: ((Family,), {}),
-    sessions.FamilyMemberShape: ((FamilyMember,), {}),
-    sessions.ForkedFromShape: ((ForkedFrom,), {}),
-    forks.ForkShape: ((results.Forked,), {"replayed": HEADER}),
-    kept.KeptShape: ((results.KeptValue,), {"base64": "bytes, which JSON has not"}),
-    kept.KeptBatchShape: ((results.KeptBatch,), {"replayed": HEADER, "first_version": INSIDE}),
-    entries.PoppedShape: ((results.Popped,), {"replayed": HEADER}),
-    session_data.DataShape: ((results.PatchedData,), {"replayed": HEADER}),
-    viewing.TimelineShape: ((entry_fates.Timeline,), {}),
-    viewing.EntryColumnsShape: ((entry_fates.EntryColumns,), {}),
-    viewing.LeftShape: ((entry_fates.Left,), {}),
-    viewing.ReturnedShape: ((entry_fates.Returned,), {}),
-    viewing.OverlayShape: ((entry_fates.Overlay,), {}),
-    viewing.WindowNotKnownShape: ((windows.WindowNotKnown,), {}),
-    viewing.EditedEntryShape: ((entry_fates.EditedEntry,), {}),
-    viewing.CreatedSummaryShape: ((entry_fates.CreatedSummary,), {}),
-    viewing.EndedSummaryShape: ((entry_fates.EndedSummary,), {}),
-    viewing.MarkShape: ((entry_fates.Mark,), {}),
-    viewing.WindowShape: ((windows.ShownWindow,), {}),
-    viewing.WindowBudgetShape: ((windows.WindowBudget,), {}),
-    viewing.WindowRecordingShape: ((windows.WindowRecording,), {}),
-    viewing.WindowItemShape: ((windows.WindowItem,), {}),
-    viewing.HiddenEntriesShape: ((windows.HiddenEntries,), {}),
-    viewing.ModelCallShape: ((model_calls.ModelCall,), {}),
-    viewing.ModelCallsShape: ((model_calls.ModelCallPage,), {}),
-    viewing.PastSummaryShape: ((past_summaries.PastSummary,), OF_SUMMARIES),
-    viewing.PastSummariesShape: ((past_summaries.PastSummaries,), {}),
-    viewing.SummaryNodeShape: ((past_summaries.SummaryNode,), {}),
-    viewing.SummaryRequestShape: ((past_summaries.RequestedSummary,), {}),
-    viewing.SummaryOutputShape: ((past_summaries.SummaryOutput,), {}),
-    viewing.SummaryRecordShape: ((past_summaries.SummaryRecord,), OF_SUMMARIES),
-    viewing.TextMatchShape: ((finding.TextMatch,), {}),
-    viewing.TextMatchesShape: ((finding.TextMatches,), {}),
-    auditing.SeenShape: ((context_audit.ContextAudit,), {}),
-    auditing.SeenMessageShape: ((context_audit.SeenMessage,), {}),
-    auditing.LineShape: ((context_audit.SeenLine,), {}),
-    auditing.SourceShape: ((context_audit.LineSource,), {}),
-    auditing.RecordingShape: ((context_audit.ContextRecording,), {}),
-    auditing.DerivedShape: ((context_audit.Derived,), {}),
-    auditing.DerivedSummaryShape: ((context_audit.DerivedSummary,), {}),
-    auditing.DerivedContextShape: ((context_audit.DerivedContext,), {}),
-    audit.VerdictShape: ((VerifyReport,), {"ok": INSIDE, "head": "the library says it by `get_log`"}),
-    audit.FindingShape: (
+    session_json.FamilyShape: ((Family,), {}),
+    session_json.FamilyMemberShape: ((FamilyMember,), {}),
+    session_json.ForkedFromShape: ((ForkedFrom,), {}),
+    fork_routes.ForkShape: ((results.Forked,), {"replayed": HEADER}),
+    key_value_json.KeptShape: ((results.KeptValue,), {"base64": "bytes, which JSON has not"}),
+    key_value_json.KeptBatchShape: ((results.KeptBatch,), {"replayed": HEADER, "first_version": INSIDE}),
+    entry_json.PoppedShape: ((results.Popped,), {"replayed": HEADER}),
+    data_routes.DataShape: ((results.PatchedData,), {"replayed": HEADER}),
+    window_json.TimelineShape: ((entry_fates.Timeline,), {}),
+    window_json.EntryColumnsShape: ((entry_fates.EntryColumns,), {}),
+    window_json.LeftShape: ((entry_fates.Left,), {}),
+    window_json.ReturnedShape: ((entry_fates.Returned,), {}),
+    window_json.OverlayShape: ((entry_fates.Overlay,), {}),
+    window_json.WindowNotKnownShape: ((window_views.WindowNotKnown,), {}),
+    window_json.EditedEntryShape: ((entry_fates.EditedEntry,), {}),
+    window_json.CreatedSummaryShape: ((entry_fates.CreatedSummary,), {}),
+    window_json.EndedSummaryShape: ((entry_fates.EndedSummary,), {}),
+    window_json.MarkShape: ((entry_fates.Mark,), {}),
+    window_json.WindowShape: ((window_views.ShownWindow,), {}),
+    window_json.WindowBudgetShape: ((window_views.WindowBudget,), {}),
+    window_json.WindowRecordingShape: ((window_views.WindowRecording,), {}),
+    window_json.WindowItemShape: ((window_views.WindowItem,), {}),
+    window_json.HiddenEntriesShape: ((window_views.HiddenEntries,), {}),
+    window_json.ModelCallShape: ((shown_calls.ModelCall,), {}),
+    window_json.ModelCallsShape: ((shown_calls.ModelCallPage,), {}),
+    window_json.PastSummaryShape: ((past_summaries.PastSummary,), OF_SUMMARIES),
+    window_json.PastSummariesShape: ((past_summaries.PastSummaries,), {}),
+    window_json.SummaryNodeShape: ((past_summaries.SummaryNode,), {}),
+    window_json.SummaryRequestShape: ((past_summaries.RequestedSummary,), {}),
+    window_json.SummaryOutputShape: ((past_summaries.SummaryOutput,), {}),
+    window_json.SummaryRecordShape: ((past_summaries.SummaryRecord,), OF_SUMMARIES),
+    window_json.TextMatchShape: ((exact_text.TextMatch,), {}),
+    window_json.TextMatchesShape: ((exact_text.TextMatches,), {}),
+    audit_json.SeenShape: ((context_audit.ContextAudit,), {}),
+    audit_json.SeenMessageShape: ((context_audit.SeenMessage,), {}),
+    audit_json.LineShape: ((context_audit.SeenLine,), {}),
+    audit_json.SourceShape: ((context_audit.LineSource,), {}),
+    audit_json.RecordingShape: ((context_audit.ContextRecording,), {}),
+    audit_json.DerivedShape: ((context_audit.Derived,), {}),
+    audit_json.DerivedSummaryShape: ((context_audit.DerivedSummary,), {}),
+    audit_json.DerivedContextShape: ((context_audit.DerivedContext,), {}),
+    audit_routes.VerdictShape: ((VerifyReport,), {"ok": INSIDE, "head": "the library says it by `get_log`"}),
+    audit_routes.FindingShape: (
         (Finding,),
         dict.fromkeys(("namespace", "session_id", "user_id", "stream_id"), "a verdict of one session; " + NAMED),
     ),
-    verify_stream.PlacedFindingShape: ((Finding,), dict.fromkeys(("namespace", "stream_id"), NAMED)),
-    verify_stream.NamespaceVerdictShape: ((VerifyReport,), {"ok": INSIDE}),
-    trying.TriedShape: (
+    verify_routes.PlacedFindingShape: ((Finding,), dict.fromkeys(("namespace", "stream_id"), NAMED)),
+    verify_routes.NamespaceVerdictShape: ((VerifyReport,), {"ok": INSIDE}),
+    trial_routes.TriedShape: (
         (results.WhatIf,),
         {
             "session_id": NAMED,
@@ -217,8 +232,8 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
             "state": "the library has it whole",
         },
     ),
-    trying.TrialShape: ((TriedConfig,), {}),
-    session_reads.ContextShape: (
+    trial_routes.TrialShape: ((TriedConfig,), {}),
+    state_routes.ContextShape: (
         (results.Context,),
         {
             "session_id": NAMED,
@@ -231,7 +246,7 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
             **dict.fromkeys(("pieces", "shown_messages", "rolling", "current_turn"), INSIDE),
         },
     ),
-    session_commands.ConfigShape: (
+    command_routes.ConfigShape: (
         (results.Configured, WorkingMemory),
         {
             "replayed": HEADER,
@@ -247,47 +262,47 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
 
 #: Answers of a few words, with no thing of the library behind them.
 WRAPPERS: Final = {
-    login.LoginShape,
-    session_list.SessionPage,
+    login_routes.LoginShape,
+    list_routes.SessionPage,
     compared.ConfigCheckShape,
-    searching.HitsShape,
-    records.Revisions,
+    search_json.HitsShape,
+    record_routes.Revisions,
     native_entries.AtVersion,
-    session_commands.UnderWay,
-    transfer.ImportedShape,
-    audit.HeadShape,
-    me.MeShape,
-    kept.KeptPageShape,
-    entries.TranscriptShape,
-    writes.WritesShape,
-    me.PageRights,
-    presets.PresetShape,
-    presets.PresetsShape,
-    reports.ReportShape,
-    reports.ReportsShape,
-    trying.TrialsShape,
-    memories.MemoryFieldsShape,
-    sessions.StateEntryShape,
-    sessions.ShownEntryShape,
-    sessions.ShownStateShape,
-    base.Shape,
+    command_routes.UnderWay,
+    transfer_routes.ImportedShape,
+    audit_routes.HeadShape,
+    caller_routes.MeShape,
+    key_value_json.KeptPageShape,
+    entry_json.TranscriptShape,
+    write_routes.WritesShape,
+    caller_routes.PageRights,
+    preset_routes.PresetShape,
+    preset_routes.PresetsShape,
+    report_routes.ReportShape,
+    report_routes.ReportsShape,
+    trial_routes.TrialsShape,
+    memory_json.MemoryFieldsShape,
+    session_json.StateEntryShape,
+    session_json.ShownEntryShape,
+    session_json.ShownStateShape,
+    shapes.Shape,
 }
 
 #: Each shape, the events whose fields it shows, and the fields of those that have another name in it, or none.
 STORED_AS: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Reasons]]] = {
-    sessions.StateEntryShape: (
+    session_json.StateEntryShape: (
         (EntryAdded,),
         dict.fromkeys(("write_id", "fallback", "listed", "past"), INSIDE),
     ),
-    memories.MemoryShape: (
+    memory_json.MemoryShape: (
         (MemoryAdded, MemoryFields),
         {"write_id": INSIDE, "listed": INSIDE, "fields": FLAT},
     ),
-    memories.RecordShape: (
+    memory_json.RecordShape: (
         (RecordCreated, MemoryFields),
         {"write_id": INSIDE, "source": INSIDE, "fields": FLAT},
     ),
-    events.EventShape: (
+    event_json.EventShape: (
         (EventLine,),
         {
             **dict.fromkeys(("occurred_us", "recorded_us"), "hashed as microseconds"),

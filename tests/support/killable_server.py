@@ -10,8 +10,8 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from ledger.stores.embedded import EmbeddedServer
-from ledger.stores.embedded_folders import server_user
+from ledger.stores.embedded.folders import server_user
+from ledger.stores.embedded.server import EmbeddedServer
 from ledger.stores.postgres import Target
 from tests.support.databases import Server, embedded, server_folder
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ledger.errors import Conflict, InvalidInput, NotFound
 from ledger.events import NewEvent, to_microseconds
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store
 from tests.support.store_requests import a_request, a_write, an_event

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from ledger.clock import SystemClock
+from ledger.events.clock import SystemClock
 from ledger.memory import MemoryLedger
 from ledger.ports import Store, SummaryText
 from ledger.session.state import end_of_batch

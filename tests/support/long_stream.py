@@ -7,7 +7,7 @@ from uuid import UUID
 
 import psycopg
 
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 
 LONG, SHORT, OTHERS = 20_000, 200, 6_000
 EVENTS = LONG + SHORT + OTHERS

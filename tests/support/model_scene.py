@@ -8,8 +8,8 @@ from typing import Any
 from unittest.mock import patch
 
 from ledger.events import CompactionCompleted, CompactionDiscarded, CompactionFailed, CompactionRequested, RecordedEvent
+from ledger.llm.summarizers.openai_summarizer import OpenAISummarizer
 from ledger.memory import MemoryLedger
-from ledger.summarizers.openai import OpenAISummarizer
 from tests.support.model_endpoint import Endpoint
 
 SMALL = {"profile": "memory_manager", "maxEntries": 5, "recentWindow": 1, "minEntriesToCompress": 2}

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, NamedTuple
 
 from ledger.errors import NotEnoughEntries
-from ledger.importers import Conversation, documents, read
+from ledger.formats.importers import Conversation, documents, read
 from ledger.memory import MemoryLedger
 
 SMALL: Final = {"profile": "memory_manager", "maxEntries": 50, "recentWindow": 1, "minEntriesToCompress": 2}

@@ -9,9 +9,9 @@ from pydantic import BaseModel, Field
 from starlette.responses import StreamingResponse
 
 from ledger.errors import DatabaseUnavailable, VersionConflict
-from ledger.server.callers import Caller, CallerOf, Permission
-from ledger.server.routes import compat_router, native_router
-from ledger.server.strict_body import LenientBody, PageLimit, StrictBody
+from ledger.server.access.callers import Caller, CallerOf, Permission
+from ledger.server.http.route_kinds import compat_router, native_router
+from ledger.server.http.strict_body import LenientBody, PageLimit, StrictBody
 
 native = native_router(prefix="/v1/probe")
 compat = compat_router(prefix="/v1/memory/probe")

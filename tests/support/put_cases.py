@@ -17,8 +17,9 @@ from ledger.events import (
     RecordedEvent,
 )
 from ledger.session.commands import OpenSession
-from ledger.session.decisions import decide
-from ledger.session.merge.command import (
+from ledger.session.decide import decide
+from ledger.session.merge.merging import ids_to_look_up
+from ledger.session.merge.put_command import (
     Blind,
     Body,
     BodyMessage,
@@ -30,9 +31,8 @@ from ledger.session.merge.command import (
     ThreeWay,
     TokenCount,
 )
-from ledger.session.merge.merging import ids_to_look_up
 from ledger.session.state import SESSION, SessionState
-from projections import config
+from projections.memory_config import config
 
 CONFIG = config.load({"profile": "working_memory"})
 

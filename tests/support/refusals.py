@@ -14,8 +14,8 @@ from ledger.errors import (
     VersionConflict,
     VersionNotFound,
 )
-from ledger.ids import Stream
-from ledger.importers import Conversation
+from ledger.events.ids import Stream
+from ledger.formats.importers import Conversation
 from ledger.memory import MemoryLedger
 
 MIB = 1024 * 1024

@@ -5,9 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from ledger.application.summary_views import create_view, delete_view, views_stream, write_views
-from ledger.clock import SystemClock
-from ledger.event_encoding import append_request
+from ledger.application.summarizing.summary_view_use import create_view, delete_view, views_stream, write_views
 from ledger.events import (
     MemoryAdded,
     MemoryEdited,
@@ -21,9 +19,11 @@ from ledger.events import (
     SummaryViewRunRequested,
     SummaryViewRunStarted,
 )
-from ledger.ids import Stream
+from ledger.events.clock import SystemClock
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
+from ledger.ports.event_encoding import append_request
 from ledger.stores.in_memory import InMemoryStore
 
 CONFIG = {"compactions": [{"type": "token_threshold", "recent_window": 2, "min_entries_to_compress": 2}]}

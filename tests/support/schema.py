@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from ledger.stores.embedded import bundled_binaries
+from ledger.stores.embedded.server import bundled_binaries
 from ledger.stores.postgres import catalogue
 from ledger.stores.postgres.revisions import migrations_dir
 from tests.support.databases import embedded, server_folder

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ledger.states import page_cache
+from ledger.history import page_cache
 from projections import entry_page
 
 

@@ -6,9 +6,9 @@ from uuid import UUID
 from ledger.errors import LedgerError
 from ledger.events import EntryAdded, Event, RecordedEvent
 from ledger.session.commands import AddEntries, Command, OpenSession
-from ledger.session.decisions import decide
+from ledger.session.decide import decide
 from ledger.session.state import SESSION
-from projections import config
+from projections.memory_config import config
 from tests.support.notation import batches, entry
 
 START_US = 1_704_067_200_000_000  # 2024-01-01T00:00:00Z; an event each second

@@ -2,11 +2,11 @@
 
 from uuid import UUID
 
-from ledger.canonical import canonical_json
-from ledger.chain import request_hash
-from ledger.clock import SystemClock
 from ledger.events import NewEvent, to_microseconds
-from ledger.ids import Stream, request_id
+from ledger.events.canonical import canonical_json
+from ledger.events.chain import request_hash
+from ledger.events.clock import SystemClock
+from ledger.events.ids import Stream, request_id
 from ledger.ports import Appended, AppendRequest, Store, StreamWrite
 
 CLOCK = SystemClock()

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from ledger.ids import Stream, namespace_id
+from ledger.events.ids import Stream, namespace_id
+from ledger.indexes.stored_projections.builds import Build
 from ledger.ports import AppendRequest, Store, StreamWrite
-from ledger.ports.records import RECORDS_PROJECTION
-from ledger.stored_projections.builds import Build
-from projections.records import RECORDS, Record
+from ledger.ports.record_store import RECORDS_PROJECTION
+from projections.records.records import RECORDS, Record
 from tests.support.store_requests import some_events
 
 

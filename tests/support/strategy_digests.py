@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
+from ledger.replay.what_if.config_replay import replay
+from ledger.replay.what_if.recorded_answers import cache_of
 from ledger.session.views import stats_of, window_of
-from ledger.what_if.answers import cache_of
-from ledger.what_if.replay import replay
-from projections import config as memory_config
+from projections.memory_config import config as memory_config
 from projections.rendering import context_text
 from projections.strategies import WINDOWS
 from tests.support import histories

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from projections.entry_fates import Returned, Timeline
-from projections.ranges import contains
+from projections.log.entry_fates import Returned, Timeline
+from projections.values.ranges import contains
 
 
 class TimelineReader:

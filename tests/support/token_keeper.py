@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from ledger.clock import SystemClock
-from ledger.ports.tokens import FoundToken
-from ledger.server.tokens import hash_of, key_id_of, new_token
+from ledger.events.clock import SystemClock
+from ledger.ports.token_store import FoundToken
+from ledger.server.access.token_format import hash_of, key_id_of, new_token
 from ledger.stores.postgres.token_admin import token_admin
 
 

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from ledger.codec import decode
 from ledger.errors import LedgerError
 from ledger.events import RecordedEvent
-from ledger.ids import Stream, ulid
+from ledger.events.codec import decode
+from ledger.events.ids import Stream, ulid
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.session.state import SESSION, SessionState, end_of_batch

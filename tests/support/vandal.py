@@ -6,12 +6,12 @@ from typing import Any, Final
 import psycopg
 from psycopg import sql
 
-from ledger.jobs import WorkPlan
-from ledger.jobs.backlogs import BACKLOGS
+from ledger.history.state_loading import States
+from ledger.indexes.jobs import WorkPlan
+from ledger.indexes.jobs.backlogs import BACKLOGS
 from ledger.ports import Store
 from ledger.ports.event_store import SchemaDifference
-from ledger.states.loading import States
-from ledger.worker.namespace import WorkedNamespace
+from ledger.worker.namespace_jobs import WorkedNamespace
 from tests.support.attacked_log import without_guards
 from tests.support.ledgers import ledger_over
 

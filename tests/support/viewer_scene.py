@@ -7,9 +7,9 @@ from typing import Any, Final, TypeVar
 
 from ledger.events import JsonObject
 from ledger.memory import MemoryLedger
-from ledger.server.callers import SCOPES, Caller
+from ledger.server.access.callers import SCOPES, Caller
 from ledger.server.ui.one_file import one_file
-from ledger.server.ui.view_service import answers_of
+from ledger.server.view_service import answers_of
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
 

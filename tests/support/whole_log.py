@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from ledger.events import StoredEvent
-from ledger.ids import Stream, namespace_id
+from ledger.events.ids import Stream, namespace_id
 from ledger.ports import Receipt, Store
 from ledger.verification import verify_namespace
 

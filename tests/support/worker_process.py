@@ -10,7 +10,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from ledger.jobs import due
+from ledger.indexes.jobs import due
 from ledger.ports import Store
 from ledger.stores.postgres import PostgresStore, Target
 from tests.support.model_endpoint import Endpoint

@@ -5,20 +5,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from ledger.application.services import Services
-from ledger.clock import SystemClock
-from ledger.codec import decode
-from ledger.event_encoding import append_request
 from ledger.events import Event, Extraction, MemoryAdded, MemoryFields, RecordedEvent
-from ledger.ids import Stream
+from ledger.events.clock import SystemClock
+from ledger.events.codec import decode
+from ledger.events.ids import Stream
+from ledger.history.snapshots import SESSIONS
+from ledger.history.state_loading import States
+from ledger.llm.summarizers import SummarizerChoice
 from ledger.long_term_memory import LongTermMemory, RecordSearch, records_stream
-from ledger.long_term_memory.results import LongTermRecord
+from ledger.long_term_memory.record_results import LongTermRecord
 from ledger.ports import Store
+from ledger.ports.event_encoding import append_request
 from ledger.session.commands import ChangeConfig
-from ledger.states.loading import States
-from ledger.states.snapshots import SESSIONS
-from ledger.summarizers import SummarizerChoice
 from ledger.worker import Worker, WorkerSettings, load_worker_settings
-from ledger.worker.namespace import WorkedNamespace
+from ledger.worker.namespace_jobs import WorkedNamespace
 from tests.support.ledgers import ledger_over
 from tests.support.model_endpoint import Behaviour, says
 

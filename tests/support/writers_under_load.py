@@ -14,7 +14,7 @@ import msgspec
 
 from ledger.errors import Unavailable
 from ledger.events import StoredEvent
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports import Appended, Appender, AppendRequest, Receipt, Store
 from ledger.stores.postgres import PostgresStore, Target
 from tests.support.store_requests import a_request, a_write, an_event

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from ledger.errors import ImportRefused, InvalidInput
+from ledger.formats.export import file_reader
+from ledger.formats.export.histories import Histories
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
-from ledger.transfer import reader
-from ledger.transfer.histories import Histories
 from tests.support.crafted_files import Crafted, another, events_of, file_of
 
 CONFIG = {"compactions": [{"type": "token_threshold"}]}
@@ -186,7 +186,7 @@ async def test_an_import_checks_what_a_request_would__I_69(case: str) -> None:
     at = next(at for at, event in enumerate(events) if event["type"] == type_)
     events[at] = {**events[at], "payload": change(events[at]["payload"])}
     with pytest.raises(ImportRefused) as refused:
-        reader.check(file_of(lines, events))
+        file_reader.check(file_of(lines, events))
     assert (refused.value.code, refused.value.line) == (code, at + 2)
 
 
@@ -237,7 +237,7 @@ async def test_a_rebuild_in_a_file_brings_back_what_the_log_has__I_68(field: str
         if crafted == events:
             continue
         with pytest.raises(ImportRefused) as refused:
-            reader.check(file_of(lines, crafted))
+            file_reader.check(file_of(lines, crafted))
         assert (refused.value.code, refused.value.line) == ("bad_history", at + 2)
 
 
@@ -260,7 +260,7 @@ async def test_an_import_checks_a_rebuild_as_a_request_would_be__I_69(case: str)
         inner = inner[step]
     inner[path[-1]] = value
     with pytest.raises(ImportRefused) as refused:
-        reader.check(file_of(lines, events))
+        file_reader.check(file_of(lines, events))
     assert (refused.value.code, refused.value.line) == (code, at + 2)
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from ledger.application.summary_views import get_partitions, get_views
+from ledger.application.summarizing.summary_view_use import get_partitions, get_views
 from ledger.errors import ImportRefused, InvalidInput
-from ledger.ids import namespace_id
+from ledger.events.ids import namespace_id
+from ledger.long_term_memory.summary_views.definitions import conditions_of
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
-from ledger.summary_views.definitions import conditions_of
 from tests.support.crafted_files import Crafted, another, events_of, file_of
 from tests.support.rich_namespaces import a_rich_namespace, ledger_for
 from tests.transfer.test_crafted_files import changed

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ledger import paging
 from ledger.events import StoredEvent
+from ledger.history import paging
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.ledgers import ledger_over

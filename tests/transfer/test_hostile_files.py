@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from ledger.canonical import canonical_json
-from ledger.clock import SystemClock
 from ledger.errors import ImportRefused, InvalidInput, LedgerError, SessionNotFound
-from ledger.event_encoding import append_request
 from ledger.events import ExpirySet
-from ledger.ids import Stream
+from ledger.events.canonical import canonical_json
+from ledger.events.clock import SystemClock
+from ledger.events.ids import Stream
+from ledger.formats.export import file_reader as transfer_reader
+from ledger.formats.export import trailers
+from ledger.formats.export.file_lines import Head, Header, Trailer
+from ledger.formats.export.file_reader import check
 from ledger.memory import MemoryLedger
+from ledger.ports.event_encoding import append_request
 from ledger.stores.in_memory import InMemoryStore
-from ledger.transfer import reader as transfer_reader
-from ledger.transfer import trailers
-from ledger.transfer.lines import Head, Header, Trailer
-from ledger.transfer.reader import check
 from tests.support.ledgers import ledger_over
 
 JUNK: tuple[Any, ...] = (None, True, -1, 2**70, 1.5, "", "zz", "\u202e", "0" * 63, [], {}, [[]])

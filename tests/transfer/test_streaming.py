@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ledger.errors import ImportRefused, SessionExists
-from ledger.importers import TranscriptFile, documents, read
+from ledger.formats.importers import TranscriptFile, documents, read
 from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store
 from ledger.stores.in_memory import InMemoryStore

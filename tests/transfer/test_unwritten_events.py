@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from ledger.errors import ImportRefused, InvalidInput
-from ledger.ids import namespace_id
+from ledger.events.ids import namespace_id
+from ledger.formats.export.histories import Histories
 from ledger.stores.in_memory import InMemoryStore
-from ledger.transfer.histories import Histories
 from tests.support.crafted_files import another
 from tests.support.rich_namespaces import ledger_for
 from tests.transfer.test_crafted_namespaces import Draft, files, problem_of

@@ -8,14 +8,14 @@ from contextlib import suppress
 import pytest
 
 from ledger.errors import Conflict, NotFound
-from ledger.jobs import WorkPlan
-from ledger.jobs.backlogs import BACKLOGS
+from ledger.history.state_loading import States
+from ledger.indexes.jobs import WorkPlan
+from ledger.indexes.jobs.backlogs import BACKLOGS
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.states.loading import States
 from ledger.stores.postgres import PostgresStore
 from ledger.verification import verify_namespace
-from ledger.worker.namespace import WorkedNamespace
+from ledger.worker.namespace_jobs import WorkedNamespace
 from tests.support.databases import Server
 from tests.support.ledgers import ledger_over
 from tests.support.vandal import without_schema

@@ -7,11 +7,11 @@ from typing import Any, Final
 import psycopg
 import pytest
 
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.session.state import SESSION
 from ledger.stores.postgres import PostgresStore
-from ledger.stores.postgres.snapshots import PostgresSnapshots
+from ledger.stores.postgres.snapshot_store import PostgresSnapshots
 from tests.support.databases import Server
 from tests.support.ledgers import ledger_over
 

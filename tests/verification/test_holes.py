@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from ledger.errors import LogCorrupted
-from ledger.ids import namespace_id
+from ledger.events.ids import namespace_id
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.in_memory.event_store import InMemoryEventStore

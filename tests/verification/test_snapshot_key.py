@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.cli.doctor import check_key
+from ledger.cli.doctor_command import check_key
 from ledger.errors import InvalidInput
 from ledger.settings import Settings, load_settings
 from ledger.stores.snapshot_key import FILE, snapshot_key, with_common_key

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Page
 
-from ledger.importers import documents, read
+from ledger.formats.importers import documents, read
 from ledger.stores.in_memory import InMemoryStore
 from tests.conftest import DATA
 from tests.server.conftest import Running, running

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Route, expect
 
-from ledger.server.ui.pages import file_text
+from ledger.server.ui.viewer_page import file_text
 from tests.server.conftest import Running
 from tests.support.viewer_scene import file_of
 from tests.viewer.conftest import Watched, watch

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from ledger.server.ui.pages import file_text
+from ledger.server.ui.viewer_page import file_text
 from tests.docs.citations import ROOT
 from tools.screens import SCREENS
 from tools.ui_types import TYPES, types

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from ledger.importers import documents, read
+from ledger.formats.importers import documents, read
 from tests.server.conftest import Running
 from tests.support.viewer_scene import file_of, ledger_of, on_loop
 from tests.viewer.conftest import Watched

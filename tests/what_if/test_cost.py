@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from ledger.backtest.measures import measure
-from ledger.prices import load_prices
-from ledger.what_if.replay import replay
-from projections import config as memory_config
+from ledger.llm.prices import load_prices
+from ledger.replay.backtest.measures import measure
+from ledger.replay.what_if.config_replay import replay
+from projections.memory_config import config as memory_config
 from projections.window import ActiveEntries
 from tests.support.specification import Session
 
@@ -64,6 +64,7 @@ def test_a_replay_that_looks_at_all_entries_for_each_event_is_noticed(monkeypatc
     config = memory_config.load(CONFIGS["full"])
     at = ActiveEntries.newest
     monkeypatch.setattr(
-        "ledger.what_if.replay.Replay._evaluate", lambda replay, last: at(replay._state.window, "") or iter(())
+        "ledger.replay.what_if.config_replay.Replay._evaluate",
+        lambda replay, last: at(replay._state.window, "") or iter(()),
     )
     assert growth(lambda events: replay(events, config)) > 2

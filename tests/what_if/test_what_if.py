@@ -5,12 +5,12 @@ from functools import cache
 import pytest
 
 from ledger.errors import SummaryMissing
+from ledger.replay.what_if.config_replay import replay
+from ledger.replay.what_if.recorded_answers import cache_of
+from ledger.replay.what_if.replayed import Replayed
 from ledger.session.commands import EditEntry, RemoveEntry
 from ledger.session.views import stats_of, window_of
-from ledger.what_if.answers import cache_of
-from ledger.what_if.replay import replay
-from ledger.what_if.replayed import Replayed
-from projections import config
+from projections.memory_config import config
 from tests.support.driver import Driven, Scripted, exact
 
 

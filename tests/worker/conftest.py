@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from ledger.llm.summarizers.openai_summarizer import OpenAISummarizer
 from ledger.ports import Store
-from ledger.summarizers.openai import OpenAISummarizer
 from tests.support.model_endpoint import Endpoint, serving
 from tests.support.model_scene import model_at
 from tests.support.worker_scene import Scene

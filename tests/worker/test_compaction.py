@@ -8,17 +8,17 @@ from typing import TypeAlias
 
 import pytest
 
-from ledger.application.recorded_calls import record_call
-from ledger.application.seen_branches import SeenBranches
-from ledger.ids import Stream
-from ledger.importers import documents, read
-from ledger.importers.parts.otlp_records import TelemetryRecord
-from ledger.importers.parts.reported_calls import ReportedCall, calls_of
+from ledger.application.recording.recorded_calls import record_call
+from ledger.application.recording.seen_branches import SeenBranches
+from ledger.events.ids import Stream
+from ledger.formats.importers import documents, read
+from ledger.formats.importers.opentelemetry.otlp_records import TelemetryRecord
+from ledger.formats.importers.opentelemetry.reported_calls import ReportedCall, calls_of
+from ledger.llm.summarizers.openai_summarizer import OpenAISummarizer
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.session.views import plan_automatic
 from ledger.stores.in_memory import InMemoryStore
-from ledger.summarizers.openai import OpenAISummarizer
 from tests.support.ledgers import ledger_over
 from tests.support.model_endpoint import Endpoint, says
 from tests.support.model_scene import SMALL, TRIGGER, completed, messages, outcomes, said, talk
@@ -66,7 +66,7 @@ async def test_a_worker_starts_a_due_compaction_that_was_not_started(
     monkeypatch.setattr(dead._handle.services.compactor, "evaluate", _nothing)
     await talk(dead)
     assert await work(store, namespace, model) == 0, "the writer may still start it"
-    monkeypatch.setattr("ledger.jobs.due.UNSTARTED_S", 0.0)
+    monkeypatch.setattr("ledger.indexes.jobs.due.UNSTARTED_S", 0.0)
     await talk(dead, 1, first=TRIGGER + 1)
     assert await work(store, namespace, model) == 1
     assert await outcomes(dead) == ["requested", "completed"]
@@ -139,7 +139,7 @@ async def test_a_worker_compacts_no_session_that_was_imported_or_recorded_until_
     store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer, door: Door, monkeypatch
 ) -> None:
     """Nor one that was restored, forked or got another config: no compaction follows these."""
-    monkeypatch.setattr("ledger.jobs.due.UNSTARTED_S", 0.0)
+    monkeypatch.setattr("ledger.indexes.jobs.due.UNSTARTED_S", 0.0)
     source = ledger_over(InMemoryStore(), config={"profile": "none"})
     await talk(source)
     ledger = ledger_over(store, namespace=namespace, config=SMALL)
@@ -200,7 +200,7 @@ async def test_each_compaction_of_a_worker_is_one_line_in_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     endpoint.answers(says(answer))
-    monkeypatch.setattr("ledger.jobs.due.UNSTARTED_S", 0.0)
+    monkeypatch.setattr("ledger.indexes.jobs.due.UNSTARTED_S", 0.0)
     dead = ledger_over(store, namespace=namespace, config=SMALL)
     monkeypatch.setattr(dead._handle.services.compactor, "evaluate", _nothing)
     await talk(dead)

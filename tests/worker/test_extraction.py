@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from ledger.llm.summarizers.openai_summarizer import OpenAISummarizer
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
-from ledger.summarizers.openai import OpenAISummarizer
 from tests.support.model_endpoint import Behaviour, Endpoint, echo, raw, says, status
 from tests.support.worker_scene import OSLO, TRIP, Scene, finds, work
 

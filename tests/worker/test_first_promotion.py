@@ -2,10 +2,10 @@
 
 import pytest
 
-from ledger.ids import Stream, namespace_id
+from ledger.events.ids import Stream, namespace_id
+from ledger.indexes.stored_projections.builds import Builds
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.stored_projections.builds import Builds
 from ledger.stores.in_memory import InMemoryStore
 from ledger.worker import newest_memories
 from tests.support.counting_store import CountingStore

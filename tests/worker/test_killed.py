@@ -15,18 +15,18 @@ from unittest.mock import patch
 
 import pytest
 
-from ledger.event_encoding import stream_write
 from ledger.events import CompactionCompleted, EntryAdded, MemoryFields
 from ledger.events import MemoryAdded as Added
+from ledger.llm.summarizers.openai_summarizer import OpenAISummarizer
 from ledger.ports import AppendRequest, Store
+from ledger.ports.event_encoding import stream_write
 from ledger.stores.postgres import PostgresStore
-from ledger.summarizers.openai import OpenAISummarizer
-from ledger.worker import extraction
+from ledger.worker import extraction_jobs
 from ledger.worker.completion import DecideCompletion, Ending
-from ledger.worker.extraction import extract
-from ledger.worker.namespace import WorkedNamespace
-from projections import ranges
-from projections.backlog import BACKLOG
+from ledger.worker.extraction_jobs import extract
+from ledger.worker.namespace_jobs import WorkedNamespace
+from projections.log.backlog import BACKLOG
+from projections.values import ranges
 from tests.support.databases import Server
 from tests.support.ledgers import ledger_over
 from tests.support.model_endpoint import Behaviour, Endpoint, Exchange, says
@@ -149,7 +149,7 @@ async def test_a_worker_killed_at_any_point_loses_nothing_and_does_nothing_twice
     monkeypatch: pytest.MonkeyPatch,
     seed: int,
 ) -> None:
-    monkeypatch.setattr("ledger.jobs.due.UNSTARTED_S", 0.0)
+    monkeypatch.setattr("ledger.indexes.jobs.due.UNSTARTED_S", 0.0)
     chance = random.Random(seed)
     points = ["answered", "after the append", chance.choice(POINTS[:-1])]
     await killed_again_and_again(server, shared_database, postgres_store, namespace, endpoint, model, chance, points)
@@ -167,7 +167,7 @@ async def test_a_worker_killed_fifty_times_loses_nothing_and_does_nothing_twice(
     monkeypatch: pytest.MonkeyPatch,
     seed: int,
 ) -> None:
-    monkeypatch.setattr("ledger.jobs.due.UNSTARTED_S", 0.0)
+    monkeypatch.setattr("ledger.indexes.jobs.due.UNSTARTED_S", 0.0)
     chance = random.Random(seed)
     store = await PostgresStore.open(server.target(fresh_database))
     points = [POINTS[cycle % (len(POINTS) - 1)] for cycle in range(50)]
@@ -178,7 +178,7 @@ async def test_a_worker_killed_fifty_times_loses_nothing_and_does_nothing_twice(
 async def test_several_workers_share_the_work_and_do_each_job_once(
     store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ledger.jobs.due.UNSTARTED_S", 0.0)
+    monkeypatch.setattr("ledger.indexes.jobs.due.UNSTARTED_S", 0.0)
     endpoint.answers(talks)
     scenes = [Scene(store, namespace, session=f"s{number}") for number in range(4)]
     for scene in scenes:
@@ -233,7 +233,7 @@ async def test_a_worker_without_the_guard_is_caught(
     await begun(scene)
     item = worked(store, namespace, model)
     before = await item.read(scene.stream)
-    monkeypatch.setattr(extraction, "complete", unguarded)
+    monkeypatch.setattr(extraction_jobs, "complete", unguarded)
     for _ in range(2):
         await extract(item, scene.stream)
         item.backlogs._cache.clear()

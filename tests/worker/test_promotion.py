@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 import pytest
 
 from ledger.events import MemoryEdited, MemoryFields, MemoryRemoved
+from ledger.history.snapshots import SESSIONS
+from ledger.history.state_loading import States
 from ledger.long_term_memory import LongTermMemory
 from ledger.ports import Store
-from ledger.states.loading import States
-from ledger.states.snapshots import SESSIONS
-from ledger.worker.promotion import promote
+from ledger.worker.promotion_jobs import promote
 from tests.support.worker_scene import Scene, work, worked
 
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports import Store
-from ledger.ports.jobs import JOBS, KINDS, MOST_ATTEMPTS, DueJob, Job, JobOutcome, SessionJobs
+from ledger.ports.job_queue import JOBS, KINDS, MOST_ATTEMPTS, DueJob, Job, JobOutcome, SessionJobs
 from tests.support.store_requests import an_event, append
 
 PAST = datetime(2026, 1, 1, tzinfo=UTC)

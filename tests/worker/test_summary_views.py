@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ledger.application.log import verify
+from ledger.application.auditing.stored_log import verify
 from ledger.application.services import Services
-from ledger.application.summary_view_runs import do_next_run, request_run
-from ledger.application.summary_views import (
+from ledger.application.summarizing.summary_view_runs import do_next_run, request_run
+from ledger.application.summarizing.summary_view_use import (
     create_view,
     delete_view,
     get_partitions,
@@ -18,16 +18,16 @@ from ledger.application.summary_views import (
     run_partition,
     views_stream,
 )
-from ledger.application.transfer import export_file, import_file
-from ledger.codec import decode
+from ledger.application.transferring.transfer_sessions import export_file, import_file
 from ledger.events import SummaryViewDefinition, SummaryViewPartitionSummarized, to_datetime
+from ledger.events.codec import decode
+from ledger.llm.summarizers.openai_summarizer import OpenAISummarizer
+from ledger.long_term_memory.summary_views import partitions
 from ledger.ports import Store
-from ledger.ports.jobs import SessionJobs
+from ledger.ports.job_queue import SessionJobs
 from ledger.stores.in_memory import InMemoryStore
-from ledger.summarizers.openai import OpenAISummarizer
-from ledger.summary_views import partitions
-from ledger.worker.summary_views import MOST_RUN_ATTEMPTS
-from projections.summary_views import VIEW_DELETED, VIEWS, Run
+from ledger.worker.summary_view_jobs import MOST_RUN_ATTEMPTS
+from projections.records.summary_views import VIEW_DELETED, VIEWS, Run
 from tests.support.model_endpoint import Behaviour, Endpoint, hang_up, says, status
 from tests.support.worker_scene import work, worker
 

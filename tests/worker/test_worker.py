@@ -6,12 +6,12 @@ import psycopg
 import pytest
 
 from ledger.errors import DatabaseUnavailable
+from ledger.llm.summarizers.openai_summarizer import OpenAISummarizer
 from ledger.ports import Store
-from ledger.ports.jobs import MOST_ATTEMPTS
+from ledger.ports.job_queue import MOST_ATTEMPTS
 from ledger.stores.postgres import PostgresStore
-from ledger.summarizers.openai import OpenAISummarizer
 from ledger.worker import attempts
-from ledger.worker.namespace import WorkedNamespace
+from ledger.worker.namespace_jobs import WorkedNamespace
 from tests.support.counting_store import CountingStore
 from tests.support.databases import Server
 from tests.support.model_endpoint import Endpoint, hang, says, status

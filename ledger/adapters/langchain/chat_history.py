@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 
 from ledger.adapters.langchain.stored_messages import drafts_of, messages_of
 from ledger.adapters.large_items import LargeValues
-from ledger.adapters.opening import OpenedLedger
+from ledger.adapters.opened_ledger import OpenedLedger
 from ledger.adapters.stored_conversation import StoredConversation
 from ledger.memory import MemoryLedger
 from ledger.results import When

@@ -16,13 +16,13 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from ledger.adapters.any_loop_ledger import AnyLoopLedger
+from ledger.adapters.foreign_names import SEPARATOR, name_of
+from ledger.adapters.langchain.langchain_window import show_only
 from ledger.adapters.langchain.stored_messages import SDK
-from ledger.adapters.langchain.window import show_only
-from ledger.adapters.langgraph.window import entries_of
-from ledger.adapters.names import SEPARATOR, name_of
-from ledger.adapters.opening import OpenedLedger, repeated
-from ledger.clock import SystemClock
+from ledger.adapters.langgraph.state_window import entries_of
+from ledger.adapters.opened_ledger import OpenedLedger, repeated
 from ledger.errors import InvalidInput
+from ledger.events.clock import SystemClock
 from ledger.memory import MemoryLedger
 from projections.entries import Entry
 from projections.rendering import ShownMessage

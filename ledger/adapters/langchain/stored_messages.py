@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from langchain_core.messages import BaseMessage, convert_to_messages, message_to_dict, messages_from_dict
 
-from ledger.adapters.langgraph.window import entries_of
+from ledger.adapters.langgraph.state_window import entries_of
 from ledger.adapters.large_items import LargeValues, item_draft
-from ledger.adapters.packing import unpacked
+from ledger.adapters.packed_items import unpacked
 from ledger.errors import InvalidInput
-from ledger.session.drafts import EntryDraft, draft_entry
+from ledger.session.entry_drafts import EntryDraft, draft_entry
 from projections.entries import Entry
 
 SDK: Final = "langchain"

@@ -7,16 +7,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from ledger.adapters.langgraph.carried import carried_by, entry_id_of, name_in
+from ledger.adapters.langgraph.carried_channels import carried_by, entry_id_of, name_in
 from ledger.adapters.langgraph.keys import BLOBS
 from ledger.adapters.langgraph.seen import Typed
-from ledger.adapters.langgraph.stored import blob_bytes, typed_of
-from ledger.application.kept_reading import read_items_of_life
+from ledger.adapters.langgraph.stored_checkpoints import blob_bytes, typed_of
+from ledger.application.reading.key_value_reads import read_items_of_life
 from ledger.events import EntryAdded, KeptSet
-from ledger.events.kept import SEPARATOR
+from ledger.events.key_value_events import SEPARATOR
 from ledger.memory import MemoryLedger
 from ledger.session.attachments import check_beside
-from ledger.session.kept_drafts import MOST_BYTES
+from ledger.session.key_value_drafts import MOST_BYTES
 
 _PARTS: Final = "parts"
 

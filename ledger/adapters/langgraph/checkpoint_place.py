@@ -6,7 +6,7 @@ import msgspec
 from langchain_core.runnables import RunnableConfig
 
 from ledger.adapters.langgraph.keys import config_of
-from ledger.adapters.langgraph.stored import stored_values
+from ledger.adapters.langgraph.stored_checkpoints import stored_values
 
 
 class CheckpointPlace(msgspec.Struct, frozen=True):

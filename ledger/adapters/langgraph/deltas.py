@@ -7,8 +7,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import get_checkpoint_id
 
 from ledger.adapters.langgraph.checkpoint_place import CheckpointPlace
+from ledger.adapters.langgraph.checkpoint_reads import Reads
 from ledger.adapters.langgraph.keys import names_in
-from ledger.adapters.langgraph.reading import Reads
 from ledger.errors import LogCorrupted
 from ledger.memory import MemoryLedger
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from ledger.adapters.langgraph.seen import BlobCache, LoadedMessages, Typed, copies
-from ledger.adapters.langgraph.stored import NAME, NAME_BYTES, named, unpacked
+from ledger.adapters.langgraph.stored_checkpoints import NAME, NAME_BYTES, named, unpacked
 from ledger.errors import LogCorrupted
 
 #: Nodes right above messages are copied as a whole.

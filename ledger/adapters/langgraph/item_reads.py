@@ -6,11 +6,11 @@ from typing import Any, Final, TypeAlias
 
 from langgraph.store.base import GetOp, Item, ListNamespacesOp, SearchItem, SearchOp
 
-from ledger.adapters.langgraph.items import ITEM, SEARCHED, UNSEARCHED, item_id, item_of, texts_of, within
+from ledger.adapters.langgraph.store_items import ITEM, SEARCHED, UNSEARCHED, item_id, item_of, texts_of, within
 from ledger.errors import InvalidInput
 from ledger.long_term_memory import FoundRecord, LongTermMemory, LongTermRecord, PastRecords
-from ledger.long_term_memory.results import shown
-from projections.record_filters import parse
+from ledger.long_term_memory.record_results import shown
+from projections.records.record_filters import parse
 
 #: The records to read: of now, or of a past.
 Records: TypeAlias = LongTermMemory | PastRecords

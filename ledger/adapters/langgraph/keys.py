@@ -5,7 +5,7 @@ from typing import Final
 
 from langchain_core.runnables import RunnableConfig
 
-from ledger.adapters.names import key_of, name_of, stored_key
+from ledger.adapters.foreign_names import key_of, name_of, stored_key
 from ledger.events import JsonObject
 
 CHECKPOINTS: Final = "langgraph.checkpoints"

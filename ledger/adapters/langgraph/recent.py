@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from ledger.adapters.langgraph.newest import NewestCheckpoint, NewestCheckpoints
-from ledger.application.session_turns import SessionTurns
+from ledger.application.commands.session_turns import SessionTurns
 
 _SESSIONS: Final = 1_000
 _BLOBS: Final = 10_000

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ledger.adapters.names import name_of
-from ledger.application.reading import PAGE_SESSIONS
-from ledger.events.kept import RUNS
+from ledger.adapters.foreign_names import name_of
+from ledger.application.reading.session_reads import PAGE_SESSIONS
+from ledger.events.key_value_events import RUNS
+from ledger.indexes.stored_projections.session_runs import is_run_id
 from ledger.memory import MemoryLedger
-from ledger.stored_projections.session_runs import is_run_id
 
 
 def run_of(metadata: Mapping[str, Any]) -> str | None:

@@ -17,16 +17,16 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
 )
 
-from ledger.adapters.deleting import OnDelete, check_deletes, check_on_delete
+from ledger.adapters.deletion import OnDelete, check_deletes, check_on_delete
+from ledger.adapters.langgraph.checkpoint_reads import Reads
+from ledger.adapters.langgraph.checkpoint_removal import Removals
+from ledger.adapters.langgraph.checkpoint_writes import Writes
 from ledger.adapters.langgraph.deltas import delta_history
-from ledger.adapters.langgraph.reading import Reads
 from ledger.adapters.langgraph.recent import RecentWrites
 from ledger.adapters.langgraph.registered_types import RegisteredType, registered_only
-from ledger.adapters.langgraph.removing import Removals
 from ledger.adapters.langgraph.seen import BlobCache
 from ledger.adapters.langgraph.task_writing import TaskWriting
-from ledger.adapters.langgraph.writing import Writes
-from ledger.adapters.opening import OpenedInBlocks, OpenedLedger, repeated
+from ledger.adapters.opened_ledger import OpenedInBlocks, OpenedLedger, repeated
 from ledger.memory import MemoryLedger
 from ledger.settings import Secret
 

@@ -9,14 +9,14 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from ledger.adapters.langgraph.blobs import blob_values
-from ledger.adapters.langgraph.carried import carry
-from ledger.adapters.langgraph.kept_once import keep
+from ledger.adapters.langgraph.carried_channels import carry
+from ledger.adapters.langgraph.checkpoint_reads import Reads
 from ledger.adapters.langgraph.keys import MESSAGES, WRITES, names_in, session_of, writes_key
-from ledger.adapters.langgraph.reading import Reads
 from ledger.adapters.langgraph.recent import RecentWrites
-from ledger.adapters.langgraph.stored import Stored
+from ledger.adapters.langgraph.state_window import all_entries, to_show
+from ledger.adapters.langgraph.stored_checkpoints import Stored
+from ledger.adapters.langgraph.stored_once import keep
 from ledger.adapters.langgraph.task_writes import TaskWrites
-from ledger.adapters.langgraph.window import all_entries, to_show
 from ledger.errors import VersionConflict
 from ledger.memory import MemoryLedger
 from ledger.results import Guard

@@ -5,10 +5,10 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
-from ledger.messages.beside_text import ITEM, THINKING_TYPES
-from ledger.strict_json import check_value
+from ledger.events.canonical import canonical_json
+from ledger.events.strict_json import check_value
+from ledger.formats.messages.beside_text import ITEM, THINKING_TYPES
 from projections.entries import REASONING, REASONING_CONTENT, THINKING
 
 

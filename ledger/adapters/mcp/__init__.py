@@ -20,6 +20,6 @@ try:
 except ImportError as fault:
     raise Unavailable(MISSING_EXTRA) from fault
 
-from ledger.adapters.mcp.serving import server  # noqa: E402 - it needs the SDK
+from ledger.adapters.mcp.stdio import server  # noqa: E402 - it needs the SDK
 
 del _sdk

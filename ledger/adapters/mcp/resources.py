@@ -11,17 +11,17 @@ from urllib.parse import quote, urlencode
 from mcp.server.mcpserver import MCPServer, ResourceSecurity
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
-from ledger.adapters.mcp.calls import CallContext, LedgerOfCall, LedgerSource
-from ledger.adapters.mcp.pages import PAGE_TOKENS, Filling, ListCursor, Part
-from ledger.adapters.mcp.reading import MOST_SESSIONS, history_page, sessions_page, texts_of
-from ledger.adapters.mcp.shapes import moment
+from ledger.adapters.mcp.read_tools import MOST_SESSIONS, history_page, sessions_page, texts_of
+from ledger.adapters.mcp.result_pages import PAGE_TOKENS, Filling, ListCursor, Part
+from ledger.adapters.mcp.tool_calls import CallContext, LedgerOfCall, LedgerSource
 from ledger.adapters.mcp.tool_set import words_of
-from ledger.canonical import canonical_json
+from ledger.adapters.mcp.tool_shapes import moment
+from ledger.application.json_models.entry_json import EntryRecordShape
 from ledger.errors import InvalidInput, LedgerError, NotFound, VersionNotFound
-from ledger.history.log import LoggedEvent
-from ledger.json_models.entries import EntryRecordShape
+from ledger.events.canonical import canonical_json
+from ledger.history.log_reads import LoggedEvent
+from ledger.indexes.stored_projections.staleness import collected
 from ledger.results import When
-from ledger.stored_projections.staleness import collected
 
 _JSON: Final = "application/json"
 _MOST_EVENTS: Final = 200

@@ -11,8 +11,8 @@ from mcp.types import CallToolResult, InputRequiredResult, TextContent, ToolAnno
 from pydantic import ValidationError
 
 from ledger.errors import EntryNotFound, LedgerError, SessionNotFound
-from ledger.field_messages import refused_value, unknown_field
-from ledger.stored_projections.staleness import collected
+from ledger.events.field_messages import refused_value, unknown_field
+from ledger.indexes.stored_projections.staleness import collected
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -6,7 +6,7 @@
 Source: http §2.
 """
 
-from ledger.server.ams_import.importer import ACTOR, AmsImport, AmsImportResult, Refusal
-from ledger.server.ams_import.source import AmsSource
+from ledger.server.ams_import.ams_client import AmsSource
+from ledger.server.ams_import.ams_importer import ACTOR, AmsImport, AmsImportResult, Refusal
 
 __all__ = ["ACTOR", "AmsImport", "AmsImportResult", "AmsSource", "Refusal"]

@@ -5,13 +5,13 @@ from datetime import datetime
 
 import msgspec
 
-from ledger.application.namespaces import namespace_names
-from ledger.application.working_memory import current_state, knows_session
+from ledger.application.namespace_reads import namespace_names
+from ledger.application.writing.put_working_memory import current_state, knows_session
 from ledger.errors import SeveralSessions
-from ledger.ids import namespace_id
-from ledger.server.callers import Caller
+from ledger.events.ids import namespace_id
+from ledger.server.access.callers import Caller
 from ledger.server.service import Service
-from ledger.session.merge.command import Body
+from ledger.session.merge.put_command import Body
 from ledger.session.state import SessionState
 
 

@@ -11,9 +11,9 @@ from hashlib import sha256
 from typing import Final
 from uuid import UUID
 
-from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
-from ledger.ids import namespace_id
+from ledger.events.canonical import canonical_json
+from ledger.events.ids import namespace_id
 from ledger.ports import Store
 
 _MAC_BYTES: Final = 16

@@ -14,20 +14,20 @@ from typing import Annotated, Any, Final, TypeAlias
 from fastapi import Header, Query, Request
 from starlette.responses import StreamingResponse
 
-from ledger.canonical import canonical_json
+from ledger.application.json_models.event_json import EventShape
 from ledger.errors import InvalidInput, LedgerError
-from ledger.history.log import LoggedEvent
-from ledger.ids import namespace_id
-from ledger.json_models.events import EventShape
-from ledger.server.callers import ReadCaller, still_permits
-from ledger.server.dependencies import LedgerOf, ServiceOf
-from ledger.server.native.sessions import SessionOf
+from ledger.events.canonical import canonical_json
+from ledger.events.ids import namespace_id
+from ledger.events.strict_json import INT_MAX
+from ledger.history.log_reads import LoggedEvent
+from ledger.server.access.callers import ReadCaller, still_permits
+from ledger.server.http.dependencies import LedgerOf, ServiceOf
+from ledger.server.http.route_kinds import native_router
+from ledger.server.http.strict_body import AfterVersion, whole_number
+from ledger.server.native.session_conditions_of_writes import SessionOf
 from ledger.server.notifier import Signal
-from ledger.server.routes import native_router
 from ledger.server.service import Service
-from ledger.server.slots import SLOT
-from ledger.server.strict_body import AfterVersion, whole_number
-from ledger.strict_json import INT_MAX
+from ledger.server.traffic.slots import SLOT
 
 router = native_router(tags=["events"])
 

@@ -38,8 +38,8 @@ import msgspec
 
 import ledger
 from ledger.errors import InvalidInput, NotFound
-from ledger.server.ui.pages import BODY, TITLE, file_text
 from ledger.server.ui.route_answers import RouteAnswers
+from ledger.server.ui.viewer_page import BODY, TITLE, file_text
 
 IN_A_BLOCK: Final = 1_000
 _MOST_CONTEXTS: Final = 1_000

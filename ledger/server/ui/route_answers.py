@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from starlette.types import Message
 
 from ledger.errors import InvalidInput, NotFound, Unavailable
-from ledger.server.callers import Caller
+from ledger.server.access.callers import Caller
 
 
 class RouteAnswers:

@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from ledger.session.merge.command import Blind, BodyMemory, BodyMessage, Evidence, IfMatch, ItemValue, StoredItem
+from ledger.session.merge.put_command import Blind, BodyMemory, BodyMessage, Evidence, IfMatch, ItemValue, StoredItem
 
 Ours = TypeVar("Ours", bound=BodyMessage | BodyMemory)
 

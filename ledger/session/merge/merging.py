@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from ledger.events import Event, ExpirySet, SessionRestored
-from ledger.session.merge.command import (
+from ledger.session.merge.merge_events import field_events, memory_events, message_events
+from ledger.session.merge.merge_fields import merge_fields
+from ledger.session.merge.merge_lists import merge_list
+from ledger.session.merge.put_command import (
     Blind,
     Body,
     BodyMemory,
@@ -13,12 +16,9 @@ from ledger.session.merge.command import (
     StoredItem,
     ThreeWay,
 )
-from ledger.session.merge.events import field_events, memory_events, message_events
-from ledger.session.merge.fields import merge_fields
-from ledger.session.merge.lists import merge_list
 from ledger.session.state import SessionState
-from projections import config
 from projections.entries import Entry
+from projections.memory_config import config
 from projections.working_memory import Memory
 
 

@@ -2,29 +2,29 @@
 
 from uuid import UUID
 
-from ledger.clock import SystemClock
-from ledger.ports.clock import Clock
+from ledger.events.clock import SystemClock
+from ledger.ports.clocks import Clock
 from ledger.ports.derived_rows import DerivedRows
 from ledger.ports.event_store import EventStore
-from ledger.ports.jobs import JobStore
-from ledger.ports.records import RecordStore
+from ledger.ports.job_queue import JobStore
+from ledger.ports.projection_store import ProjectionStore
+from ledger.ports.record_store import RecordStore
 from ledger.ports.search_index import SearchIndexStore
 from ledger.ports.served_views import ServedViewStore
 from ledger.ports.session_index import SessionIndexStore
-from ledger.ports.snapshots import SnapshotStore
-from ledger.ports.stored_projections import ProjectionStore
-from ledger.ports.tokens import TokenStore
+from ledger.ports.snapshot_store import SnapshotStore
+from ledger.ports.token_store import TokenStore
 from ledger.stores.in_memory.derived_rows import InMemoryDerivedRows
 from ledger.stores.in_memory.event_store import InMemoryEventStore
-from ledger.stores.in_memory.jobs import InMemoryJobs
-from ledger.stores.in_memory.namespaces import StoredNamespace
-from ledger.stores.in_memory.records import InMemoryRecords
+from ledger.stores.in_memory.job_queue import InMemoryJobs
+from ledger.stores.in_memory.namespace_rows import StoredNamespace
+from ledger.stores.in_memory.projection_store import InMemoryProjections
+from ledger.stores.in_memory.record_store import InMemoryRecords
 from ledger.stores.in_memory.search_index import InMemorySearchIndex
 from ledger.stores.in_memory.served_views import InMemoryServedViews
 from ledger.stores.in_memory.session_index import InMemorySessionIndex
-from ledger.stores.in_memory.snapshots import InMemorySnapshots
-from ledger.stores.in_memory.stored_projections import InMemoryProjections
-from ledger.stores.in_memory.tokens import NoTokens
+from ledger.stores.in_memory.snapshot_store import InMemorySnapshots
+from ledger.stores.in_memory.token_store import NoTokens
 
 __all__ = ["InMemoryStore"]
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports.derived_rows import IndexedPart
-from ledger.ports.jobs import SessionJobs
+from ledger.ports.job_queue import SessionJobs
 from ledger.ports.search_index import StreamChange
-from projections.languages import SearchLanguage
-from projections.records import Record
+from projections.records.records import Record
+from projections.words.languages import SearchLanguage
 
 
 class InMemoryDerivedRows:

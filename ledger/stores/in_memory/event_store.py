@@ -7,7 +7,6 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.chain import ZERO_HASH, place
 from ledger.errors import (
     IdempotencyMismatch,
     InvalidInput,
@@ -27,11 +26,12 @@ from ledger.events import (
     StoredEvent,
     to_microseconds,
 )
-from ledger.ids import Stream, stream_id
-from ledger.limits import EVENTS_PER_APPEND
+from ledger.events.chain import ZERO_HASH, place
+from ledger.events.ids import Stream, stream_id
+from ledger.events.limits import EVENTS_PER_APPEND
 from ledger.ports import Appended, AppendRequest, Clock, EarlierRequest, NamespaceInfo, Receipt, StreamHead, StreamWrite
 from ledger.ports.event_store import ANY_SIZE, LogBounds, SchemaDifference, SessionLocation, in_order_of_keys
-from ledger.stores.in_memory.namespaces import StoredNamespace
+from ledger.stores.in_memory.namespace_rows import StoredNamespace
 
 #: Types of events that start, end, resume or limit the life of a session.
 _LIFE_EVENTS = frozenset({SessionOpened.type, SessionCleared.type, SessionRestored.type, ExpirySet.type})

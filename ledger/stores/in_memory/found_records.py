@@ -6,11 +6,11 @@ from typing import TypeAlias, assert_never
 from uuid import UUID
 
 from ledger.events import to_microseconds
-from ledger.ports.records import MOST_WORDS, RecordHit, RecordHitPage, RecordKey, RecordQuery, StoredRecord
-from projections.languages import SearchLanguage
-from projections.record_filters import Date, FilterCondition, Tag, date_matches, folded, tag_matches
-from projections.search import PIECE_CHARACTERS
-from projections.words import asked_words, index_words
+from ledger.ports.record_store import MOST_WORDS, RecordHit, RecordHitPage, RecordKey, RecordQuery, StoredRecord
+from projections.records.record_filters import Date, FilterCondition, Tag, date_matches, folded, tag_matches
+from projections.words.languages import SearchLanguage
+from projections.words.searchable_text import PIECE_CHARACTERS
+from projections.words.words import asked_words, index_words
 
 #: Returns the embedding of a record by the model of the query; None if it has none.
 VectorOf: TypeAlias = Callable[[StoredRecord], Sequence[float] | None]

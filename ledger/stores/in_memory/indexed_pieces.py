@@ -5,9 +5,9 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports.search_index import PieceHit, PieceKey
-from projections.search import Piece, SearchChange
+from projections.words.searchable_text import Piece, SearchChange
 
 
 class IndexedPiece(msgspec.Struct, frozen=True):

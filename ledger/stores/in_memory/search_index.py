@@ -7,16 +7,16 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports import Clock
 from ledger.ports.search_index import SEARCH, PieceHit, PieceKey, SearchQuery, StreamChange
 from ledger.stores.in_memory.indexed_pieces import Fork, IndexedPiece
-from ledger.stores.in_memory.namespaces import StoredNamespace
-from projections.languages import SearchLanguage
-from projections.ranking import BEST, DEFAULT_RANKING
-from projections.search import AddPieces, Inherit, SearchChange, erases, removes, words_of_piece
-from projections.word_index import WordIndex
-from projections.words import words
+from ledger.stores.in_memory.namespace_rows import StoredNamespace
+from projections.words.languages import SearchLanguage
+from projections.words.ranking import BEST, DEFAULT_RANKING
+from projections.words.searchable_text import AddPieces, Inherit, SearchChange, erases, removes, words_of_piece
+from projections.words.word_index import WordIndex
+from projections.words.words import words
 
 
 class PieceIndex:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from ledger.ids import Stream
-from ledger.session.merge.command import ServedView
-from ledger.stores.in_memory.namespaces import StoredNamespace
+from ledger.events.ids import Stream
+from ledger.session.merge.put_command import ServedView
+from ledger.stores.in_memory.namespace_rows import StoredNamespace
 
 
 class InMemoryServedViews:

@@ -8,6 +8,7 @@ import msgspec
 
 from ledger.events import ForkedFrom, to_microseconds
 from ledger.ports import Clock
+from ledger.ports.projection_store import FoldedPage
 from ledger.ports.session_index import (
     EVERY_SESSION,
     SESSION_INDEX,
@@ -15,8 +16,7 @@ from ledger.ports.session_index import (
     RowKey,
     SessionFilter,
 )
-from ledger.ports.stored_projections import FoldedPage
-from ledger.stores.in_memory.namespaces import StoredNamespace, begin_live
+from ledger.stores.in_memory.namespace_rows import StoredNamespace, begin_live
 
 
 class InMemorySessionIndex:

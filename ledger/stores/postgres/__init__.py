@@ -5,28 +5,28 @@ import logging
 from ledger.errors import MigrationNeeded, ReadOnlyDatabase
 from ledger.ports.derived_rows import DerivedRows
 from ledger.ports.event_store import EventStore
-from ledger.ports.jobs import JobStore
-from ledger.ports.records import RecordStore
+from ledger.ports.job_queue import JobStore
+from ledger.ports.projection_store import ProjectionStore
+from ledger.ports.record_store import RecordStore
 from ledger.ports.search_index import SearchIndexStore
 from ledger.ports.served_views import ServedViewStore
 from ledger.ports.session_index import SessionIndexStore
-from ledger.ports.snapshots import SnapshotStore
-from ledger.ports.stored_projections import ProjectionStore
-from ledger.ports.tokens import TokenStore
+from ledger.ports.snapshot_store import SnapshotStore
+from ledger.ports.token_store import TokenStore
 from ledger.stores.postgres.connections import Pool, PoolUse
 from ledger.stores.postgres.connector import Connector, Login, Target
 from ledger.stores.postgres.derived_rows import PostgresDerivedRows
 from ledger.stores.postgres.event_store import PostgresEventStore
 from ledger.stores.postgres.faults import READ_ONLY, translated
-from ledger.stores.postgres.jobs import PostgresJobs
-from ledger.stores.postgres.records import PostgresRecords
+from ledger.stores.postgres.job_queue import PostgresJobs
+from ledger.stores.postgres.projection_store import PostgresProjections
+from ledger.stores.postgres.record_store import PostgresRecords
 from ledger.stores.postgres.revisions import require_newest
 from ledger.stores.postgres.search_index import PostgresSearchIndex
 from ledger.stores.postgres.served_views import PostgresServedViews
 from ledger.stores.postgres.session_index import PostgresSessionIndex
-from ledger.stores.postgres.snapshots import PostgresSnapshots
-from ledger.stores.postgres.stored_projections import PostgresProjections
-from ledger.stores.postgres.tokens import PostgresTokens
+from ledger.stores.postgres.snapshot_store import PostgresSnapshots
+from ledger.stores.postgres.token_store import PostgresTokens
 
 __all__ = ["Login", "PostgresStore", "Target"]
 

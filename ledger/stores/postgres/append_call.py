@@ -16,7 +16,6 @@ from psycopg.errors import InvalidSqlStatementName, error_from_result
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 
-from ledger.chain import hash_at
 from ledger.errors import (
     IdempotencyMismatch,
     InvalidInput,
@@ -28,10 +27,11 @@ from ledger.errors import (
     VersionNotFound,
 )
 from ledger.events import NewEvent
-from ledger.ids import Stream
-from ledger.limits import EVENTS_PER_APPEND
-from ledger.lone_calls import keeps_nobody_waiting
+from ledger.events.chain import hash_at
+from ledger.events.ids import Stream
+from ledger.events.limits import EVENTS_PER_APPEND
 from ledger.ports import Appended, AppendRequest, Receipt, StreamWrite
+from ledger.ports.lone_calls import keeps_nobody_waiting
 from ledger.stores.postgres import arrays
 from ledger.stores.postgres.moments import Moments
 

@@ -7,18 +7,18 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports.derived_rows import IndexedPart
-from ledger.ports.jobs import JOBS, SessionJobs
-from ledger.ports.records import RECORDS_PROJECTION
+from ledger.ports.job_queue import JOBS, SessionJobs
+from ledger.ports.record_store import RECORDS_PROJECTION
 from ledger.ports.search_index import SEARCH, StreamChange
 from ledger.ports.session_index import SESSION_INDEX
 from ledger.stores.postgres.connections import Pool
-from ledger.stores.postgres.jobs import columns_of_jobs
-from ledger.stores.postgres.records import record_columns
+from ledger.stores.postgres.job_queue import columns_of_jobs
+from ledger.stores.postgres.record_store import record_columns
 from ledger.stores.postgres.search_changes import columns_of_changes, columns_of_pieces
-from projections.languages import SearchLanguage
-from projections.records import Record
+from projections.records.records import Record
+from projections.words.languages import SearchLanguage
 
 _QUERIES: Final = {
     path.stem: sa.text(path.read_text()) for path in (Path(__file__).parent / "derived_queries").glob("*.sql")

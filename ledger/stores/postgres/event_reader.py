@@ -6,7 +6,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from ledger.events import StoredEvent
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports.event_store import (
     ANY_SIZE,
     EarlierRequest,

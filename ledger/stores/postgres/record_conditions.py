@@ -1,4 +1,4 @@
-"""Conditions on records as SQL; `projections.record_filters` defines them. Source: http W-33."""
+"""Conditions on records as SQL; `projections.records.record_filters` defines them. Source: http W-33."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias, assert_never
@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, assert_never
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from projections.record_filters import LISTS, Date, FilterCondition, Tag
+from projections.records.record_filters import LISTS, Date, FilterCondition, Tag
 
 #: The columns of a record's row by name, and ``last_accessed``.
 Columns: TypeAlias = Mapping[str, sa.ColumnElement[Any]]

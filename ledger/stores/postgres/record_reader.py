@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from ledger.events import StoredEvent
-from ledger.ports.records import (
+from ledger.ports.record_store import (
     NOT_EMBEDDED,
     RecordBuilds,
     RecordEvents,
@@ -24,11 +24,11 @@ from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.event_reader import EventReader
 from ledger.stores.postgres.event_rows import EventCursor, stored_event
+from ledger.stores.postgres.projection_store import BY_INDEX
 from ledger.stores.postgres.record_conditions import where
 from ledger.stores.postgres.record_scores import rank
 from ledger.stores.postgres.record_sources import PLACE, RECORD
-from ledger.stores.postgres.stored_projections import BY_INDEX
-from projections.records import RECORDS, Record
+from projections.records.records import RECORDS, Record
 
 _record: Final = msgspec.json.Decoder(Record)
 

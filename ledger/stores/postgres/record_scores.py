@@ -1,14 +1,14 @@
-"""Similarity, recency and rank of records as SQL; `projections.recency` defines them."""
+"""Similarity, recency and rank of records as SQL; `projections.records.recency` defines them."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
-from ledger.ports.records import RecordQuery
+from ledger.ports.record_store import RecordQuery
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.vectors import vector_text
-from projections.recency import DAY_S, MOST_HALVINGS, Recency
+from projections.records.recency import DAY_S, MOST_HALVINGS, Recency
 
 
 def similarity(embedding: sa.ColumnElement[Any], vector: Sequence[float]) -> sa.ColumnElement[Any]:
@@ -37,7 +37,7 @@ def rank(
 
 
 def _halved(moment: sa.ColumnElement[Any], query: RecordQuery, half_life_days: float) -> sa.ColumnElement[Any]:
-    """Return `projections.recency.halved` as SQL."""
+    """Return `projections.records.recency.halved` as SQL."""
     age = sa.cast(sa.func.extract("epoch", sa.literal(query.now) - moment), sa.Double)
     halvings = sa.func.greatest(0.0, age / DAY_S) / half_life_days
     return sa.func.power(sa.cast(2, sa.Double), -sa.func.least(halvings, MOST_HALVINGS))

@@ -10,10 +10,10 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from ledger.ports.records import MOST_WORDS, RecordBuilds, RecordQuery
+from ledger.ports.record_store import MOST_WORDS, RecordBuilds, RecordQuery
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.record_scores import similarity
-from projections.words import asked_words
+from projections.words.words import asked_words
 
 KEY: Final = ("namespace_id", "stream_id", "record_id")
 #: The columns that find a record.

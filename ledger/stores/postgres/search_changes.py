@@ -14,8 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ledger.ports.search_index import StreamChange
 from ledger.stores.postgres.word_vectors import vector_of_words
-from projections.languages import SearchLanguage
-from projections.search import AddPieces, Erase, Fold, Forget, Inherit, Piece, Withdraw, words_of_piece
+from projections.words.languages import SearchLanguage
+from projections.words.searchable_text import AddPieces, Erase, Fold, Forget, Inherit, Piece, Withdraw, words_of_piece
 
 #: An own version, what happens there, and to which versions or to which summary.
 _Row = tuple[UUID, int, str, int | None, int | None, str | None]

@@ -9,20 +9,20 @@ import sqlalchemy as sa
 from psycopg.sql import Composed
 from psycopg.types.json import Jsonb
 
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.ports.search_index import SEARCH, PieceHit, SearchQuery, StreamChange
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.faults import translated
+from ledger.stores.postgres.projection_store import locked_position, moved_on, unused_rows
 from ledger.stores.postgres.search_changes import write_changes
-from ledger.stores.postgres.stored_projections import locked_position, moved_on, unused_rows
 from ledger.stores.postgres.vector_indexes import EXACT, NearestVectors, VectorIndex
 from ledger.stores.postgres.vectors import EmbeddingTable, vector_text
 from ledger.stores.postgres.word_vectors import dates_of
-from projections.languages import SearchLanguage
-from projections.ranking import DEFAULT_RANKING
-from projections.word_index import ScoreParts
-from projections.words import asked_words
+from projections.words.languages import SearchLanguage
+from projections.words.ranking import DEFAULT_RANKING
+from projections.words.word_index import ScoreParts
+from projections.words.words import asked_words
 
 _QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "search_queries").glob("*.sql")}
 _PUT_EMBEDDINGS: Final = sa.text(_QUERIES["put_embeddings"])

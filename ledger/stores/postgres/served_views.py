@@ -8,8 +8,8 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from ledger.ids import Stream
-from ledger.session.merge.command import ServedView
+from ledger.events.ids import Stream
+from ledger.session.merge.put_command import ServedView
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
 

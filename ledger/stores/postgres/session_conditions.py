@@ -8,7 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from ledger.names import text_after
+from ledger.events.names import text_after
 from ledger.ports.session_index import IndexedSession, SessionFilter
 from ledger.stores.postgres import tables
 

@@ -11,18 +11,12 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ledger.events import ForkedFrom
+from ledger.ports.projection_store import FoldedPage
 from ledger.ports.session_index import EVERY_SESSION, SESSION_INDEX, IndexedSession, RowKey, SessionFilter
-from ledger.ports.stored_projections import FoldedPage
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
+from ledger.stores.postgres.projection_store import BY_INDEX, IN_INDEX_ORDER, in_place, move_on, unused_rows
 from ledger.stores.postgres.session_conditions import NAMES, page_query
-from ledger.stores.postgres.stored_projections import (
-    BY_INDEX,
-    IN_INDEX_ORDER,
-    in_place,
-    move_on,
-    unused_rows,
-)
 
 _QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "session_queries").glob("*.sql")}
 _PUT: Final = sa.text(_QUERIES["put_sessions"])

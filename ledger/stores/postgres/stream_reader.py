@@ -14,12 +14,12 @@ import psycopg
 import sqlalchemy as sa
 from psycopg import AsyncCursor
 
-from ledger.chain import ZERO_HASH
 from ledger.events import EVENT_TYPES, Ranges, StoredEvent
-from ledger.events.base import Payload
-from ledger.fork_ranges import StreamRange, parts_of, placed
-from ledger.ids import Stream
+from ledger.events.chain import ZERO_HASH
+from ledger.events.ids import Stream
+from ledger.events.payload_types import Payload
 from ledger.ports.event_store import StreamHead, in_order_of_keys
+from ledger.ports.fork_ranges import StreamRange, parts_of, placed
 from ledger.stores.postgres import faults
 from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.event_rows import EventCursor, stored_event, stream_head

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ledger.clock import SystemClock
 from ledger.errors import LogCorrupted, NotAllowed
-from ledger.event_encoding import new_event
 from ledger.events import AccessEvent, TokenRevoked, to_datetime
+from ledger.events.clock import SystemClock
 from ledger.ports import Clock
-from ledger.ports.tokens import ACCESS, FoundToken, ListedToken
+from ledger.ports.event_encoding import new_event
+from ledger.ports.token_store import ACCESS, FoundToken, ListedToken
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.deadlines import DEFAULT_TIMEOUT_S
 from ledger.stores.postgres.faults import translated

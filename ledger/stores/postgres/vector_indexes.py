@@ -16,7 +16,7 @@ from ledger.errors import MigrationNeeded, Unavailable
 from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.deadlines import DEFAULT_TIMEOUT_S, connect
 from ledger.stores.postgres.faults import translated
-from ledger.stores.postgres.restoring import BECOME_OWNER
+from ledger.stores.postgres.log_restore import BECOME_OWNER
 
 #: An exact search of fewer vectors takes a few hundredths of a second.
 LEAST_VECTORS: Final = 10_000

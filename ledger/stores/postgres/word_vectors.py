@@ -4,7 +4,7 @@ from typing import Final
 
 from psycopg.types.json import Jsonb
 
-from projections.words import AskedWords, TextWords
+from projections.words.words import AskedWords, TextWords
 
 _MOST: Final = 255  # positions of a word in a vector
 

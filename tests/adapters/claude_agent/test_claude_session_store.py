@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ledger.adapters.claude_agent import LedgerSessionStore
-from ledger.adapters.names import SEPARATOR, key_of, name_of
+from ledger.adapters.foreign_names import SEPARATOR, key_of, name_of
 from ledger.errors import InvalidInput, Unavailable
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
@@ -223,7 +223,7 @@ async def test_a_write_that_began_is_finished_although_it_is_cancelled__AD_11(
 
 def test_importing_the_ledger_imports_no_sdk(source: Path) -> None:
     assert source.exists()
-    text = (Path(__file__).parents[3] / "ledger" / "adapters" / "claude_agent.py").read_text()
+    text = (Path(__file__).parents[3] / "ledger" / "adapters" / "claude_agent" / "claude_session_store.py").read_text()
     assert "import claude_agent_sdk" not in text
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ledger.adapters.claude_agent import LedgerSessionStore
-from ledger.adapters.claude_agent_window import AgentWindow
+from ledger.adapters.claude_agent.claude_window import AgentWindow
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from tests.importers.test_imported_windows import talk

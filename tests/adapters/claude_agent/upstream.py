@@ -5,7 +5,8 @@ from typing import Any
 import claude_agent_sdk
 from claude_agent_sdk._internal import session_store
 
-from ledger.adapters.claude_agent import LedgerSessionStore, _load
+from ledger.adapters.claude_agent import LedgerSessionStore
+from ledger.adapters.claude_agent.claude_session_store import _load
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ledger.adapters import opening
+from ledger.adapters import opened_ledger
 from ledger.errors import DatabaseUnavailable
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
@@ -121,7 +121,7 @@ async def read_after_a_lost_deletion(kind: Kind, clear: Callable[[Any], Awaitabl
 async def test_a_write_that_is_done_twice_is_seen(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: without a key, or a look at what is stored, the answer that was lost doubles the write."""
     monkeypatch.setattr("ledger.application.handle.NamespaceHandle.idempotency", lambda *asked: None)
-    monkeypatch.setattr("ledger.application.kept_reading.get_kept", nothing_kept)
+    monkeypatch.setattr("ledger.application.reading.key_value_reads.get_kept", nothing_kept)
     undisturbed, *others = await failing_uses(kind, lambda adapter: kind.write(adapter, SECOND), after=True)
     assert any(found != undisturbed for found in others)
 
@@ -179,9 +179,9 @@ async def test_what_took_a_whole_deadline_is_not_tried_again(monkeypatch: pytest
 
     async with MemoryLedger.open(store=InMemoryStore()) as ledger:
         with pytest.raises(DatabaseUnavailable):
-            await opening.repeated(silent)(ledger)
+            await opened_ledger.repeated(silent)(ledger)
         assert tries == 3
-        monkeypatch.setattr(opening, "_PATIENCE_S", 0.01)
+        monkeypatch.setattr(opened_ledger, "_PATIENCE_S", 0.01)
         with pytest.raises(DatabaseUnavailable):
-            await opening.repeated(silent)(ledger)
+            await opened_ledger.repeated(silent)(ledger)
         assert tries == 4

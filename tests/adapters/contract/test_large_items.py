@@ -9,7 +9,7 @@ import pytest
 
 from ledger.errors import InvalidInput, LogCorrupted
 from ledger.events import KeptSet
-from ledger.limits import CONTENT_BYTES
+from ledger.events.limits import CONTENT_BYTES
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
@@ -180,7 +180,7 @@ async def test_values_that_are_not_stored_are_missed(large: LargeKind, monkeypat
 
     for module in ("entries", "entries_with_data", "tail"):
         monkeypatch.setattr(f"ledger.application.{module}.keep_once", keeps_nothing)
-    monkeypatch.setattr("ledger.adapters.langgraph.writing.blob_values", lambda blobs, besides=(): [])
+    monkeypatch.setattr("ledger.adapters.langgraph.checkpoint_writes.blob_values", lambda blobs, besides=(): [])
     store = InMemoryStore()
     try:
         await large.write(large.kind.open(ledger=ledger_over(store)), [image(1)])

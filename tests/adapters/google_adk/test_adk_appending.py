@@ -16,7 +16,7 @@ from google.genai import types
 
 from ledger.adapters.google_adk import LedgerSessionService
 from ledger.errors import DatabaseUnavailable, InvalidInput
-from ledger.ids import Stream
+from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Appended, AppendRequest, EarlierRequest, with_events
 from ledger.stores.decorators import EventStoreDecorator

@@ -15,7 +15,7 @@ from google.genai import types
 from ledger.adapters.google_adk import LedgerSessionService
 from ledger.errors import InvalidInput, LogCorrupted
 from ledger.events import KeptSet
-from ledger.limits import CONTENT_BYTES
+from ledger.events.limits import CONTENT_BYTES
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from tests.adapters.google_adk.events import S, got, said
@@ -70,7 +70,7 @@ async def test_an_event_whose_values_are_not_stored_is_missed(monkeypatch: pytes
     async def keeps_nothing(*given: Any) -> list[Any]:
         return []
 
-    monkeypatch.setattr("ledger.adapters.google_adk_writing.keep_once", keeps_nothing)
+    monkeypatch.setattr("ledger.adapters.google_adk.adk_writes.keep_once", keeps_nothing)
     service = LedgerSessionService(ledger=ledger_over(InMemoryStore()))
     session = await service.create_session(**S)
     await service.append_event(session, with_image())

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from ledger.adapters.google_adk_events import draft_of, event_of
-from ledger.adapters.google_adk_state import ABOUT, app_names, parts_of, session_names, state_of, user_names
+from ledger.adapters.google_adk.adk_events import draft_of, event_of
+from ledger.adapters.google_adk.adk_state import ABOUT, app_names, parts_of, session_names, state_of, user_names
 from ledger.adapters.large_items import LargeValues
+from ledger.events.names import check_name
+from ledger.events.strict_json import check_value
 from ledger.memory import MemoryLedger
-from ledger.names import check_name
-from ledger.strict_json import check_value
 
 HARD: list[Any] = [
     *(None, True, 1, 1.0, 1.5, 2**80, float("inf"), "", "x\0y", "\ud800", [], {}),

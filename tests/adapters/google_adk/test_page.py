@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.embedded.server import EmbeddedServer
 from tests.adapters.google_adk import NOT_INSTALLED
 from tests.support.databases import server_folder
 from tests.support.pages import Block, blocks

@@ -9,7 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from ledger.events import EntryAdded, SessionCleared
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
-from projections import config as memory_config
+from projections.memory_config import config as memory_config
 from tests.adapters.langchain.watched import THREAD, Appending, Watched, answered, looking_agent
 from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over

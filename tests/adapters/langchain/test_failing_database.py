@@ -7,9 +7,9 @@ import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.store.base import PutOp
 
-from ledger.adapters import opening
+from ledger.adapters import opened_ledger
 from ledger.adapters.langchain import LedgerMiddleware, middleware
-from ledger.adapters.langgraph import LedgerStore, store
+from ledger.adapters.langgraph import LedgerStore, ledger_store
 from ledger.errors import DatabaseUnavailable
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
@@ -52,7 +52,7 @@ async def test_a_write_is_done_once_however_the_database_fails__AD_10(use: Any, 
 @pytest.mark.parametrize("use", [asked, put])
 async def test_a_write_that_is_not_repeated_fails(use: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control."""
-    for module in (opening, middleware, store):
+    for module in (opened_ledger, middleware, ledger_store):
         monkeypatch.setattr(module, "repeated", lambda work: work)
     with pytest.raises(DatabaseUnavailable, match="is refused"):
         await outcomes(use, after=False)

@@ -12,9 +12,9 @@ from langchain_core.runnables import RunnableLambda
 
 from ledger.adapters.langchain import LedgerMiddleware
 from ledger.adapters.langchain import middleware as module
-from ledger.application.entries import add_drafts
+from ledger.application.writing.entry_writes import add_drafts
 from ledger.memory import MemoryLedger
-from ledger.session.drafts import draft_entry
+from ledger.session.entry_drafts import draft_entry
 
 THREAD: Final[Any] = {"configurable": {"thread_id": "t"}}
 

@@ -8,7 +8,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 
-from ledger.adapters.langgraph import LedgerSaver, reading
+from ledger.adapters.langgraph import LedgerSaver, checkpoint_reads
 from ledger.adapters.langgraph.seen import BlobCache
 from ledger.errors import LogCorrupted
 from ledger.memory import MemoryLedger
@@ -57,7 +57,7 @@ async def test_a_thread_that_lacks_a_value_is_corrupted_for_readers_and_writers(
     ledger = ledger_over(InMemoryStore())
     checkpoint, versions = _with(note="x" * 1_000)
     config = await LedgerSaver(ledger).aput(CONFIG, checkpoint, {}, versions)
-    monkeypatch.setattr(reading, "read_blobs", AsyncMock(return_value={}))
+    monkeypatch.setattr(checkpoint_reads, "read_blobs", AsyncMock(return_value={}))
     saver = LedgerSaver(ledger)
     with pytest.raises(LogCorrupted):
         await saver.aget_tuple(CONFIG)
@@ -68,14 +68,14 @@ async def test_a_thread_that_lacks_a_value_is_corrupted_for_readers_and_writers(
 
 
 def _deleted_before_it_fetches(monkeypatch: pytest.MonkeyPatch, ledger: MemoryLedger) -> None:
-    fetch = reading.Reads.fetch
+    fetch = checkpoint_reads.Reads.fetch
 
     async def fetched(*args: Any, **options: Any) -> Any:
         monkeypatch.undo()
         await LedgerSaver(ledger).adelete_thread("t")
         return await fetch(*args, **options)
 
-    monkeypatch.setattr(reading.Reads, "fetch", fetched)
+    monkeypatch.setattr(checkpoint_reads.Reads, "fetch", fetched)
 
 
 async def _next(ledger: MemoryLedger, config: Any, **metadata: Any) -> Any:

@@ -12,7 +12,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 
-from ledger.adapters.langgraph import LedgerSaver, newest, reading
+from ledger.adapters.langgraph import LedgerSaver, checkpoint_reads, newest
 from ledger.adapters.langgraph.newest import NewestCheckpoint, NewestCheckpoints
 from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
 from ledger.adapters.langgraph.task_writes import TaskWrites
@@ -189,14 +189,14 @@ async def test_a_checkpoint_that_is_read_while_it_is_stored_has_what_its_tasks_w
     saver = LedgerSaver(ledger)
     await saver.aput_writes(config_of("", f"{2:036}"), [("x", "ahead of its checkpoint")], "task")
     is_stored, is_read = asyncio.Event(), asyncio.Event()
-    look = reading.newest_version
+    look = checkpoint_reads.newest_version
 
     async def until_read() -> None:
         is_stored.set()
         await is_read.wait()
 
     async def looked(*args: Any) -> Any:
-        monkeypatch.setattr(reading, "newest_version", look)
+        monkeypatch.setattr(checkpoint_reads, "newest_version", look)
         state = await look(*args)
         putting.append(asyncio.create_task(_put(saver, 2)))
         await is_stored.wait()
@@ -204,7 +204,7 @@ async def test_a_checkpoint_that_is_read_while_it_is_stored_has_what_its_tasks_w
 
     putting: list[asyncio.Task[None]] = []
     _around_the_next_keep(monkeypatch, before=_nothing, after=until_read)
-    monkeypatch.setattr(reading, "newest_version", looked)
+    monkeypatch.setattr(checkpoint_reads, "newest_version", looked)
     await saver.aget_tuple(config_of(""))
     is_read.set()
     await putting[0]

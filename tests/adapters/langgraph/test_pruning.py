@@ -8,8 +8,8 @@ from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.graph import START, StateGraph
 
 from ledger.adapters.langgraph import LedgerSaver
-from ledger.adapters.langgraph.removing import Removals
-from ledger.application import kept_reading
+from ledger.adapters.langgraph.checkpoint_removal import Removals
+from ledger.application.reading import key_value_reads
 from ledger.memory import MemoryLedger
 
 
@@ -134,7 +134,7 @@ async def test_the_writes_of_any_number_of_tasks_are_read_and_hidden__LG_9(
     first = await put(saver, of("t"), 1)
     for task in range(102):
         await saver.aput_writes(first, [("items", task)], f"task {task}")
-    monkeypatch.setattr(kept_reading, "_MOST", 100)
+    monkeypatch.setattr(key_value_reads, "_MOST", 100)
     cold = LedgerSaver(own_ledger)
     found = [await cold.aget_tuple(of("t")), *[each async for each in cold.alist(of("t"))]]
     assert [len(each.pending_writes or ()) for each in found if each is not None] == [102, 102]

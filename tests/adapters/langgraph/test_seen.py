@@ -12,9 +12,9 @@ from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from ledger.adapters.langgraph import LedgerSaver, seen, stored
+from ledger.adapters.langgraph import LedgerSaver, seen, stored_checkpoints
 from ledger.adapters.langgraph.seen import BlobCache, mark_of
-from ledger.adapters.langgraph.stored import Stored
+from ledger.adapters.langgraph.stored_checkpoints import Stored
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.ledgers import ledger_over
 
@@ -104,7 +104,7 @@ async def test_a_message_known_by_anything_else_would_be_noticed(
     seed: int, monkeypatch: pytest.MonkeyPatch, known_by: Callable[[Any], Any]
 ) -> None:
     """Negative control."""
-    monkeypatch.setattr(stored, "mark_of", known_by)
+    monkeypatch.setattr(stored_checkpoints, "mark_of", known_by)
     assert not await _stored_as_they_are(seed)
 
 
@@ -153,7 +153,7 @@ async def test_bytes_and_an_array_of_them_are_told_apart(monkeypatch: pytest.Mon
         return len(serde.dumped)
 
     assert dumped() == 2
-    monkeypatch.setattr(stored, "are_plain", lambda messages: True)
+    monkeypatch.setattr(stored_checkpoints, "are_plain", lambda messages: True)
     assert dumped() == 1, "control"
 
 

@@ -7,12 +7,13 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 
-from ledger.adapters.langgraph import LedgerSaver, stored
-from ledger.adapters.langgraph.carried import carried_by, name_in
+from ledger.adapters.langgraph import LedgerSaver
+from ledger.adapters.langgraph import stored_checkpoints as stored
+from ledger.adapters.langgraph.carried_channels import carried_by, name_in
 from ledger.adapters.langgraph.keys import BLOBS
 from ledger.adapters.langgraph.recent import RecentWrites
 from ledger.adapters.langgraph.seen import BlobCache
-from ledger.adapters.langgraph.stored import Stored
+from ledger.adapters.langgraph.stored_checkpoints import Stored
 from ledger.events import EntryAdded, KeptSet
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore

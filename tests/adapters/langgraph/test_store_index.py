@@ -7,8 +7,8 @@ import pytest
 from langgraph.store.base import PutOp
 
 from ledger.adapters.langgraph import LedgerStore
-from ledger.adapters.langgraph.items import USER as RECORDS
-from ledger.adapters.langgraph.items import item_id, text_id
+from ledger.adapters.langgraph.store_items import USER as RECORDS
+from ledger.adapters.langgraph.store_items import item_id, text_id
 from ledger.errors import InvalidInput
 from ledger.long_term_memory.record_writer import RecordWriter
 from ledger.memory import MemoryLedger

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from ledger.adapters.langgraph import LedgerStore
-from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, VersionNotFound
+from ledger.events.clock import SystemClock
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 

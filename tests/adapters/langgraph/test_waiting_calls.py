@@ -9,7 +9,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
 from ledger.adapters.langgraph import LedgerSaver
-from ledger.messages import REQUESTS
+from ledger.formats.messages import REQUESTS
 from ledger.stores.in_memory import InMemoryStore
 from projections.rendering import NO_RESULT
 from tests.support.ledgers import ledger_over

@@ -11,8 +11,8 @@ from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.graph import END, START, MessagesState, StateGraph
 
-from ledger.adapters.langgraph import LedgerSaver, writing
-from ledger.application import kept
+from ledger.adapters.langgraph import LedgerSaver, checkpoint_writes
+from ledger.application.writing import key_values
 from ledger.errors import InvalidInput
 from ledger.events import EntryRemoved
 from ledger.memory import MemoryLedger
@@ -126,8 +126,8 @@ async def test_a_window_that_only_grows_is_found_out(
     ledger: MemoryLedger, saver: LedgerSaver, random_steps: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control of the test above."""
-    own = writing.window_after
-    monkeypatch.setattr(writing, "window_after", lambda *given: own(*given)._replace(only=False))
+    own = checkpoint_writes.window_after
+    monkeypatch.setattr(checkpoint_writes, "window_after", lambda *given: own(*given)._replace(only=False))
     assert await after_steps(ledger, saver, random_steps) != []
 
 
@@ -331,7 +331,7 @@ async def test_every_message_of_a_long_thread_may_leave_and_come_back__LG_5(
     ledger: MemoryLedger, cold: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_store, "EVENTS_PER_APPEND", 60)
-    monkeypatch.setattr(kept, "_MOST_REMOVED", 10)
+    monkeypatch.setattr(key_values, "_MOST_REMOVED", 10)
     saver, config = LedgerSaver(ledger), CONFIG
     said = [HumanMessage(str(number), id=str(number)) for number in range(50)]
     changed = [HumanMessage("first", id="0"), *said[1:]]
@@ -344,7 +344,7 @@ async def test_every_message_of_a_long_thread_may_leave_and_come_back__LG_5(
         assert await window(ledger) == [message.content for message in now]
     await saver.adelete_for_runs(["r2", "r3"])
     assert await window(ledger) == ["first", *map(str, range(1, 50))]
-    monkeypatch.setattr(kept, "_MOST_REMOVED", 1_000)  # the control
+    monkeypatch.setattr(key_values, "_MOST_REMOVED", 1_000)  # the control
     with pytest.raises(InvalidInput, match="60 events"):
         await saver.adelete_for_runs(["r1"])
 

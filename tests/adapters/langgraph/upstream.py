@@ -6,7 +6,7 @@ from typing import Any
 import langgraph.store.memory
 
 from ledger.adapters.langgraph import LedgerStore
-from ledger.adapters.opening import OpenedLedger
+from ledger.adapters.opened_ledger import OpenedLedger
 from ledger.stores.in_memory import InMemoryStore
 
 

@@ -8,7 +8,7 @@ from upstream_saver import (  # type: ignore[import-not-found]  # a folder on th
     pytest_configure,
 )
 
-from ledger.adapters.langgraph.removing import Removals
+from ledger.adapters.langgraph.checkpoint_removal import Removals
 from ledger.adapters.langgraph.task_writing import TaskWriting
 
 __all__ = ["pytest_addoption", "pytest_collection_modifyitems", "pytest_configure"]

@@ -13,7 +13,7 @@ from mcp import MCPError
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from ledger.clock import SystemClock
+from ledger.events.clock import SystemClock
 from ledger.server.authentication import CACHED_S
 from ledger.server.mcp_routes import calls_heavy_tool
 from tests.adapters.mcp.conftest import call, refused, said

@@ -129,7 +129,7 @@ def test_without_the_extra_the_service_has_no_such_route_unless_it_is_asked_for(
 import sys
 sys.modules["mcp"] = None
 from ledger.server.mcp_routes import mcp_routes
-from ledger.server.settings import load_service_settings
+from ledger.server.service_settings import load_service_settings
 print(mcp_routes(load_service_settings()), mcp_routes(load_service_settings(mcp="off")))
 mcp_routes(load_service_settings(mcp="on"))
 """
@@ -143,7 +143,7 @@ mcp_routes(load_service_settings(mcp="on"))
 def test_importing_the_ledger_and_its_service_imports_no_sdk() -> None:
     """adapters AD-1."""
     program = (
-        "import ledger.memory, ledger.adapters, ledger.server.application, ledger.cli.mcp, sys; print(*sys.modules)"
+        "import ledger.memory, ledger.adapters, ledger.server.create_app, ledger.cli.mcp, sys; print(*sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment()

@@ -9,8 +9,8 @@ from mcp.client import Client
 
 from ledger.adapters.mcp import server
 from ledger.errors import IndexBehind
+from ledger.llm.tokenizers import Exact
 from ledger.memory import MemoryLedger
-from ledger.tokenizers import Exact
 from tests.adapters.mcp.conftest import call, refused, said
 
 pytestmark = pytest.mark.postgres

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from ledger.adapters import openai_context
-from ledger.adapters.openai_agents import MemoryLedgerSession
+from ledger.adapters.openai_agents import MemoryLedgerSession, run_context
 from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
@@ -107,8 +106,8 @@ async def test_a_context_of_whatever_the_window_has_would_be_refused(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control of the test above."""
-    monkeypatch.setattr(openai_context, "_whole", lambda items: items)
-    monkeypatch.setattr(openai_context, "_adjacent", lambda items: (shown.item for shown in items))
+    monkeypatch.setattr(run_context, "_whole", lambda items: items)
+    monkeypatch.setattr(run_context, "_adjacent", lambda items: (shown.item for shown in items))
     assert await random_context(seed, ledger_over(InMemoryStore())) != []
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from agents.run_internal.items import fingerprint_input_item
 
-from ledger.adapters.names import name_of
+from ledger.adapters.foreign_names import name_of
 from ledger.adapters.openai_agents import MemoryLedgerSession
 from ledger.errors import DatabaseUnavailable, Unavailable
 from ledger.stores.in_memory import InMemoryStore

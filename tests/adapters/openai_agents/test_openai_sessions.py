@@ -10,9 +10,9 @@ from agents.memory.session_settings import SessionSettings
 
 from ledger.adapters.large_items import LargeValues
 from ledger.adapters.openai_agents import MemoryLedgerSession
-from ledger.adapters.openai_items import drafts_of
+from ledger.adapters.openai_agents.response_entries import drafts_of
 from ledger.errors import InvalidInput, Unavailable
-from ledger.limits import CONTENT_BYTES
+from ledger.events.limits import CONTENT_BYTES
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore

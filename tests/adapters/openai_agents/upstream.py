@@ -13,7 +13,7 @@ import agents.memory.sqlite_session
 
 from ledger.adapters.large_items import LargeValues
 from ledger.adapters.openai_agents import MemoryLedgerSession
-from ledger.adapters.openai_items import drafts_of, item_of
+from ledger.adapters.openai_agents.response_entries import drafts_of, item_of
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 

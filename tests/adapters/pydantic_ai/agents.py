@@ -8,7 +8,7 @@ from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from ledger.adapters.pydantic_ai_messages import dumped
+from ledger.adapters.pydantic_ai.model_messages import dumped
 from tests.support.model_endpoint import Behaviour, Exchange, says
 
 

@@ -14,7 +14,8 @@ from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, RunContext
 
-from ledger.adapters.pydantic_ai import LedgerHistory, RecordedRun
+from ledger.adapters.pydantic_ai import LedgerHistory
+from ledger.adapters.pydantic_ai.ledger_history import RecordedRun
 from ledger.errors import InvalidInput, Unavailable
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore

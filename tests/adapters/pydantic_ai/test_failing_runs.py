@@ -11,9 +11,9 @@ from pydantic_ai import Agent
 from pydantic_ai.exceptions import UnexpectedModelBehavior
 
 from ledger.adapters.pydantic_ai import LedgerHistory
-from ledger.application.entries import add_drafts
+from ledger.application.writing.entry_writes import add_drafts
 from ledger.errors import DatabaseUnavailable, InvalidInput
-from ledger.limits import CONTENT_BYTES
+from ledger.events.limits import CONTENT_BYTES
 from ledger.stores.in_memory import InMemoryStore
 from tests.adapters.pydantic_ai.agents import calls, texts, weather_agent
 from tests.support.failing_store import FailsNthCall

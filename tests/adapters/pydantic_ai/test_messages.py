@@ -27,9 +27,9 @@ from pydantic_ai.usage import RequestUsage
 
 from ledger.adapters.large_items import LargeValues
 from ledger.adapters.pydantic_ai import LedgerHistory
-from ledger.adapters.pydantic_ai_messages import drafts_of, dumped
+from ledger.adapters.pydantic_ai.model_messages import drafts_of, dumped
 from ledger.errors import InvalidInput
-from ledger.limits import CONTENT_BYTES
+from ledger.events.limits import CONTENT_BYTES
 from ledger.ports import Store
 from ledger.session.commands import Command, RemoveEntry
 from ledger.session.state import SessionState

@@ -6,7 +6,7 @@ import pytest
 
 from ledger.errors import NotEnoughEntries
 from ledger.session.commands import ChangeConfig
-from projections import config
+from projections.memory_config import config
 from tests.support.driver import Driven, Scripted
 
 

@@ -4,12 +4,12 @@ import pytest
 
 from ledger.events import KnowledgeSource
 from ledger.session.views import window_of
-from projections.history import HISTORY
+from projections.log.history import HISTORY
 from projections.rendering import chat_messages, context_text
-from projections.retrieved import hints_for, hints_of, homes_of
 from projections.strategies.base import NO_HINTS, Hints
+from projections.strategies.retrieved import hints_for, hints_of, homes_of
 from projections.window import Knowledge, Window
-from projections.word_index import ScoreParts, Why
+from projections.words.word_index import ScoreParts, Why
 from tests.support.driver import Driven
 
 TWENTY = " ".join(["[u a]"] * 20)

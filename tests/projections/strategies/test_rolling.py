@@ -7,8 +7,9 @@ from ledger.events import CompactionCompleted, CompactionDiscarded, CompactionFa
 from ledger.session.commands import ChangeConfig, ClearSession, RemoveEntry
 from ledger.session.state import SESSION, end_of_batch
 from ledger.session.views import stats_of, window_of
-from projections import config, ranges
+from projections.memory_config import config
 from projections.strategies.rolling import shown_items
+from projections.values import ranges
 from tests.support.driver import Driven, Scripted, exact
 from tests.support.specification import given
 

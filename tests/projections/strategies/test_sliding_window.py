@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 
 from ledger.session.views import window_of
-from projections import config
-from projections.budget import budget_of
+from projections.memory_config import config
+from projections.memory_config.budget import budget_of
 from tests.support.driver import Driven
 
 BASE = {"type": "sliding_window", "max_tokens": 100}

@@ -8,9 +8,9 @@ import pytest
 from ledger.errors import NotEnoughEntries
 from ledger.events import CompactionCompleted, CompactionFailed, CompactionRequested
 from ledger.session.views import plan_automatic, plan_manual, stats_of, window_of
-from projections import ranges
 from projections.prompts import transcript
 from projections.strategies.token_threshold import DEFAULT_PROMPT, eligible
+from projections.values import ranges
 from tests.support.driver import Driven, Scripted, raises
 from tests.support.specification import given
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import httpx
 import pytest
 
-from ledger.clock import SystemClock
+from ledger.events.clock import SystemClock
 from tests.server.conftest import Running, running
 from tests.support.databases import Server
 from tests.support.http_client import shown_version

@@ -9,9 +9,9 @@ import pytest
 from agent_memory_client import MemoryAPIClient
 
 from ledger.errors import VersionConflict
-from ledger.ids import namespace_id
-from ledger.ports.stored_projections import Place
-from ledger.stored_projections.session_indexes import SessionIndexes
+from ledger.events.ids import namespace_id
+from ledger.indexes.stored_projections.session_indexes import SessionIndexes
+from ledger.ports.projection_store import Place
 from tests.server.conftest import Running, running
 from tests.support import http_client
 from tests.support.databases import Server

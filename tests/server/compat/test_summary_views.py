@@ -9,8 +9,8 @@ import pytest
 from agent_memory_client import MemoryAPIClient
 from agent_memory_client.models import ClientMemoryRecord, CreateSummaryViewRequest
 
-from ledger.application import summary_view_runs, summary_views
-from ledger.application.log import verify
+from ledger.application.auditing.stored_log import verify
+from ledger.application.summarizing import summary_view_runs, summary_view_use
 from ledger.worker import Worker
 from tests.server.conftest import Running, running
 from tests.support import http_client
@@ -63,7 +63,7 @@ def on_loop(service: Running, work: Coroutine[Any, Any, T]) -> T:
 
 def stored(service: Running, namespace: str) -> list[str]:
     """Return the types of the events about summary views."""
-    events = on_loop(service, service.service.store.events.read_stream(summary_views.views_stream(namespace)))
+    events = on_loop(service, service.service.store.events.read_stream(summary_view_use.views_stream(namespace)))
     return [event.type.removeprefix("summary_view.") for event in events]
 
 
@@ -188,8 +188,8 @@ def test_an_id_that_no_path_can_name_is_refused__W_38(api: httpx.Client, view: s
 
 
 def test_what_is_stored_is_bounded(api: httpx.Client, view: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summary_views, "MOST_VIEWS", 1)
-    monkeypatch.setattr(summary_views, "MOST_PARTITIONS", 1)
+    monkeypatch.setattr(summary_view_use, "MOST_VIEWS", 1)
+    monkeypatch.setattr(summary_view_use, "MOST_PARTITIONS", 1)
     monkeypatch.setattr(summary_view_runs, "MOST_OPEN_RUNS", 1)
     run = f"/v1/summary-views/{view}/partitions/run"
     assert [api.post("/v1/summary-views", json=VIEW).status_code] == [400]

@@ -1,0 +1,27 @@
+"""One write of a thread, stored once although an answer was lost. Source: adapters AD-10."""
+
+import itertools
+from typing import Any, Final
+
+from ledger.adapters.opened_ledger import repeated
+from ledger.memory import MemoryLedger
+from ledger.results import KeptBatch
+
+_CONFIG: Final = {"profile": "none"}
+
+
+async def keep(ledger: MemoryLedger, session: str, kept: list[dict[str, Any]], **options: Any) -> KeptBatch | None:
+    """Store *kept* and return what became of it; None if a try that seemed to fail had stored it.
+
+    The last value tells, which no other write stores: an idempotency key would cost each write a row.
+    """
+
+    async def attempt(own: MemoryLedger) -> KeptBatch | None:
+        if next(tries):
+            last = await own.get_kept(session, kept[-1]["space"], kept[-1]["key"])
+            if last is not None and last.value == kept[-1]["value"]:
+                return None
+        return await own.keep(session, kept, config=_CONFIG, **options)
+
+    tries = itertools.count()
+    return await repeated(attempt)(ledger)

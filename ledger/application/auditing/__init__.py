@@ -1,0 +1,1 @@
+"""Prove the log, and explain what a model saw and why."""

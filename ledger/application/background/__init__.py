@@ -1,0 +1,1 @@
+"""Work beside requests: compactions and rebuilds, from plan to outcome."""

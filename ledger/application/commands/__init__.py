@@ -1,0 +1,1 @@
+"""From a command to its events, also while others write to the same session."""

@@ -1,0 +1,1 @@
+"""Compact on demand."""

@@ -1,0 +1,1 @@
+"""The methods of the library: loaded when first used, also without `await`."""

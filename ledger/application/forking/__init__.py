@@ -1,0 +1,1 @@
+"""Fork a session, and list its forks."""

@@ -1,0 +1,1 @@
+"""Read and rebuild what is built beside the log."""

@@ -1,0 +1,1 @@
+"""Read sessions: entries, windows, contexts, transcripts, values."""

@@ -1,0 +1,1 @@
+"""Record calls of models as they are reported."""

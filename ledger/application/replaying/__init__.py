@@ -1,0 +1,1 @@
+"""Try another memory config on a session; nothing is written."""

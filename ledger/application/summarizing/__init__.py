@@ -1,0 +1,1 @@
+"""Summary views: defined, run and read."""

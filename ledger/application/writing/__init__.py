@@ -1,0 +1,1 @@
+"""Add, change and remove what a session holds."""

@@ -1,0 +1,1 @@
+"""Calls of models as OpenTelemetry reports them, in all its dialects."""

@@ -1,0 +1,1 @@
+"""Everything about a model: summarizers, embedders, extraction, tokenizers, prices."""

@@ -1,0 +1,1 @@
+"""A history replayed under another config: what-ifs and backtests."""

@@ -1,0 +1,1 @@
+"""What every route shares: bodies, arguments, errors, limits of a request, the OpenAPI document."""

@@ -1,0 +1,1 @@
+"""Folds of the whole history: entries, lineage, timeline, work left."""

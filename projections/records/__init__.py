@@ -1,0 +1,1 @@
+"""Long-term memory and summary views, as folds."""

@@ -1,0 +1,1 @@
+"""Immutable values that folds are made of."""
