@@ -6,6 +6,8 @@ shown is computed from this log.
 
 from importlib import import_module
 
+from ledger.release import RELEASE
+
 TYPE_CHECKING = False  # `typing` takes as long to import as Python takes to start
 if TYPE_CHECKING:
     from ledger.errors import (
@@ -71,7 +73,7 @@ if TYPE_CHECKING:
     from ledger.sync import SyncMemoryLedger
     from projections.memory_config.config import MemoryConfig
 
-__version__ = "0.1.0"
+__version__ = RELEASE
 
 __all__ = [
     "Busy",

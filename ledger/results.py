@@ -10,9 +10,7 @@ from ledger.events import CompactionCompleted, JsonObject, KeptSet, RebuildFailu
 from ledger.formats.messages.anthropic import anthropic_request
 from ledger.formats.messages.chat import chat_request
 from ledger.formats.messages.responses import responses_request
-from ledger.history.difference import Difference
-from ledger.llm.prices import Spending
-from ledger.replay.what_if.run import Answers
+from ledger.history.difference import Answers, Difference
 from ledger.session.request_parts import counted_by_text
 from ledger.session.state import SessionState
 from projections import rendering
@@ -23,6 +21,7 @@ from projections.memory_config.config import MemoryConfig
 from projections.memory_config.config_check import ConfigFinding
 from projections.rebuilds import RebuildStatus
 from projections.rendering import ShownMessage, ShownText
+from projections.stats import Spending
 from projections.summaries import Summary
 from projections.window import RecalledEntry, Window
 

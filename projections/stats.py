@@ -1,6 +1,7 @@
 """Counts of entries by what happened to them, as a fold; and the statistics for callers. Source: R-000-2."""
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Final
 
 import msgspec
@@ -126,3 +127,13 @@ def leaves_window_unknown(payload: EntryAdded) -> bool:
     """Tell whether an entry says that the log it was read from does not tell what the agent sent."""
     note = (payload.metadata or {}).get("import_note")
     return isinstance(note, dict) and note.get("kind") == "window_not_known"
+
+
+class Spending(msgspec.Struct, frozen=True, kw_only=True):
+    """Model calls for summaries and their tokens; *cost_usd* is None if one of the models has no price."""
+
+    compactions: int = 0
+    model_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: Decimal | None = Decimal(0)

@@ -44,6 +44,7 @@ from ledger.events import (
     to_datetime,
     to_microseconds,
 )
+from ledger.events.canonical import canonical_json
 from projections.values import ranges
 
 _CONTEXTS: Final = 64
@@ -254,3 +255,16 @@ def memory_of(event: RecordedEvent, payload: MemoryAdded) -> Memory:
 def memory_edited(memory: Memory, event: RecordedEvent, payload: MemoryEdited) -> Memory:
     """Return *memory* as *event* changed it, in the same place."""
     return replace(memory, fields=payload.fields, edited_version=event.version)
+
+
+class ServedView(msgspec.Struct, frozen=True):
+    """A view that was served with messages left out: its version, that of its first message, those left out."""
+
+    version: int
+    first: int
+    omitted: Ranges
+
+    @property
+    def key(self) -> str:
+        """The last part of its ETag, different for each view of a session (http W-9)."""
+        return sha256(canonical_json([self.version, self.first, self.omitted])).hexdigest()[:16]

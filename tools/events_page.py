@@ -27,16 +27,16 @@ from ledger.events import (
 from tools.rules import without_rules
 
 _MODULES = (
-    "session",
-    "entries",
-    "compactions",
-    "rebuilds",
-    "contexts",
-    "kept",
-    "memories",
-    "records",
-    "access",
-    "summary_views",
+    "session_events",
+    "entry_events",
+    "compaction_events",
+    "rebuild_events",
+    "context_events",
+    "key_value_events",
+    "memory_events",
+    "record_events",
+    "token_events",
+    "summary_view_events",
 )
 TARGET = Path(__file__).parents[1] / "docs" / "events.md"
 

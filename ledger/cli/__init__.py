@@ -7,8 +7,8 @@ import os
 import sys
 from io import TextIOWrapper
 
-import ledger
 from ledger.cli.command_table import help_text
+from ledger.release import RELEASE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def main() -> None:
         case [] | ["-h" | "--help"] as arguments:
             _answer(help_text(), 0 if arguments else REFUSED)
         case ["--version"]:
-            _answer(f"{ledger.__version__}\n", 0)
+            _answer(f"{RELEASE}\n", 0)
         case _:
             _run()
 

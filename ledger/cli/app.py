@@ -18,12 +18,12 @@ import anyio
 import typer
 from typer.core import TyperGroup
 
-import ledger
 from ledger.cli import REFUSED, exit_code_of
 from ledger.cli.command_table import ALONE, OPTIONS, help_text, modules
 from ledger.cli.output import Output
 from ledger.errors import InvalidInput, LedgerError, Unavailable
 from ledger.indexes.stored_projections.staleness import collected
+from ledger.release import RELEASE
 from ledger.settings import Settings, load_settings
 
 F = TypeVar("F", bound=Callable[..., None])
@@ -190,7 +190,7 @@ def _root(
 ) -> None:
     options().note(json=json, database_url=database_url, data_dir=data_dir, namespace=namespace)
     if version:
-        print(ledger.__version__)
+        print(RELEASE)
         raise typer.Exit
     if context.invoked_subcommand is None:
         raise _UsageError("Missing command", context)

@@ -8,15 +8,22 @@ from msgspec.structs import replace
 
 from ledger.events import Ranges
 from ledger.history.state_comparison import Changes, Pair, compare
-from ledger.llm.prices import Spending
 from ledger.session.state import SessionState
 from ledger.session.views import current_turn, stats_of, window_of
 from projections.entries import Entry
 from projections.memory_config.budget import Budget, budget_of
-from projections.stats import SessionStats
+from projections.stats import SessionStats, Spending
 from projections.strategies.base import NO_HINTS, Hints
 from projections.summaries import Summary
 from projections.window import Window
+
+
+class Answers(msgspec.Struct, frozen=True, kw_only=True):
+    """How many requests of a replay were answered from which source."""
+
+    recorded: int = 0
+    called: int = 0
+    estimated: int = 0
 
 
 class DiffInput(msgspec.Struct, frozen=True, kw_only=True):

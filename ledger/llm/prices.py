@@ -15,6 +15,7 @@ import msgspec
 
 from ledger.errors import InvalidInput
 from ledger.events import CompactionCompleted, RebuildAnswered
+from projections.stats import Spending
 
 _MILLION: Final = 1_000_000
 
@@ -43,16 +44,6 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def _price(self, model: str) -> Price | None:
         families = [name for name in self.models if model == name or model.startswith(f"{name}-2")]
         return self.models[max(families, key=len)] if families else None
-
-
-class Spending(msgspec.Struct, frozen=True, kw_only=True):
-    """Model calls for summaries and their tokens; *cost_usd* is None if one of the models has no price."""
-
-    compactions: int = 0
-    model_calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: Decimal | None = Decimal(0)
 
 
 def spending(written: Iterable[CompactionCompleted | RebuildAnswered], prices: Prices) -> Spending:

@@ -7,10 +7,10 @@ The changes of a record are events on a stream of its user; reads and searches u
 loses nothing: `LongTermMemory.restore` undoes it. Source: http W-26 … W-35, W-46, W-71.
 """
 
+from ledger.indexes.record_index import RecordIndex, RecordIndexes
 from ledger.long_term_memory.forget_policy import ForgetPolicy
 from ledger.long_term_memory.past_records import PastRecords, RecordPast
 from ledger.long_term_memory.record_decisions import Promotion
-from ledger.long_term_memory.record_index import RecordIndex, RecordIndexes
 from ledger.long_term_memory.record_results import ForgetResult, FoundRecord, LongTermRecord, RecordPage, Revision
 from ledger.long_term_memory.record_writer import records_stream
 from ledger.long_term_memory.search_queries import RecordSearch, record_search

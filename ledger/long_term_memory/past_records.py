@@ -16,9 +16,9 @@ from ledger.long_term_memory.record_results import LongTermRecord, RecordPage, f
 from ledger.long_term_memory.record_writer import records_stream
 from ledger.long_term_memory.search_queries import record_search
 from ledger.ports import Clock, Store
+from ledger.ports.found_records import found_in
 from ledger.ports.record_store import RecordQuery, StoredRecord
 from ledger.session.entry_drafts import check_time
-from ledger.stores.in_memory.found_records import found_in
 from projections.records.record_filters import FilterCondition
 from projections.records.records import Record, fold
 from projections.values.ranges import ranges_of

@@ -15,9 +15,9 @@ from ledger.events.clock import SystemClock
 from ledger.events.codec import decode
 from ledger.events.ids import namespace_id
 from ledger.events.names import DEFAULT_NAMESPACE, check_name
+from ledger.indexes.record_index import RecordIndexes
 from ledger.long_term_memory.record_decisions import revisions
 from ledger.long_term_memory.record_drafts import check_record_id
-from ledger.long_term_memory.record_index import RecordIndexes
 from ledger.long_term_memory.record_results import LongTermRecord, RecordPage, Revision, found, shown
 from ledger.long_term_memory.record_writer import RecordWriter, records_stream
 from ledger.long_term_memory.search_queries import RecordSearch, record_search

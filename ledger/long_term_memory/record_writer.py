@@ -14,10 +14,10 @@ from ledger.events import NewEvent, RecordedEvent, RecordEvent, to_microseconds
 from ledger.events.codec import decode
 from ledger.events.ids import Stream
 from ledger.history.item_history import read_item_events
+from ledger.indexes.record_index import RecordIndexes
 from ledger.long_term_memory.change_queue import ChangeQueue, Decided, DecideRecords, Outcome, RecordChange
 from ledger.long_term_memory.record_decisions import KnownRecords, Promotion, promote
 from ledger.long_term_memory.record_drafts import placed
-from ledger.long_term_memory.record_index import RecordIndexes
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
 from ledger.ports.contention import until_uncontended
 from ledger.ports.event_encoding import new_event

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Protocol
 
 from ledger.events.ids import Stream
-from ledger.session.merge.put_command import ServedView
+from projections.working_memory import ServedView
 
 
 class ServedViewStore(Protocol):

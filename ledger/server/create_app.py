@@ -4,8 +4,8 @@ from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-import ledger
 from ledger.events import JsonObject
+from ledger.release import RELEASE
 from ledger.server import compat, health, native
 from ledger.server.access.callers import Authenticator, NoAuthentication
 from ledger.server.authentication import authenticator_of
@@ -47,7 +47,7 @@ def create_app(service: Service, settings: ServiceSettings, *, authenticator: Au
     """
     app = Application(
         title="Memory Ledger",
-        version=ledger.__version__,
+        version=RELEASE,
         docs_url="/docs" if settings.docs else None,
         openapi_url="/openapi.json" if settings.docs else None,
         redoc_url=None,

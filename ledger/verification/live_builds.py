@@ -3,11 +3,11 @@
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from ledger.indexes import record_index as records
 from ledger.indexes.jobs import job_index as jobs
 from ledger.indexes.search import index_builds as search
 from ledger.indexes.stored_projections import session_list
 from ledger.indexes.stored_projections.build_choice import Build
-from ledger.long_term_memory import record_index as records
 from ledger.ports import Store
 from ledger.ports.job_queue import JOBS
 from ledger.ports.record_store import RECORDS_PROJECTION

@@ -6,7 +6,7 @@ from ledger.errors import LedgerError
 from ledger.events.codec import decode
 from ledger.events.ids import Stream
 from ledger.history.paging import stream_pages
-from ledger.long_term_memory.record_index import fits
+from ledger.indexes.record_index import fits
 from ledger.ports import Store
 from ledger.verification.live_builds import LiveBuild
 from projections.records import records

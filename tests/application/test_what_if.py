@@ -12,12 +12,13 @@ import pytest
 from psycopg import sql
 
 from ledger.errors import EntryNotFound, InvalidInput, SummaryMissing, VersionNotFound
-from ledger.llm.prices import Spending, load_prices
+from ledger.llm.prices import load_prices
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from ledger.sync import SyncMemoryLedger
 from projections.memory_config import config as memory_config
+from projections.stats import Spending
 from tests.application.conftest import SMALL, talk
 from tests.support.databases import Server
 from tests.support.driver import Scripted

@@ -4,9 +4,9 @@ import signal
 import time
 from typing import Any
 
-import ledger.cli.worker_commands
 import pytest
 
+import ledger.cli.worker_commands
 from ledger.application.services import Services
 from ledger.worker import Worker
 from tests.cli.conftest import Cli

@@ -14,10 +14,10 @@ from ledger.ports.job_queue import JOBS, DueJob, SessionJobs
 from ledger.ports.record_store import RECORDS_PROJECTION
 from ledger.ports.search_index import SEARCH, StreamChange
 from ledger.ports.snapshot_store import Snapshot
-from ledger.session.merge.put_command import ServedView
 from ledger.stores.postgres import PostgresStore, Target
 from projections.records.records import Record
 from projections.words.searchable_text import AddPieces, Inherit, Piece, Withdraw
+from projections.working_memory import ServedView
 from tests.conformance.test_caches import a_row
 from tests.support.databases import Server
 from tests.support.store_requests import a_request, a_write, an_event, fork, some_events

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 
 from ledger.events.ids import Stream, namespace_id
 from ledger.memory import MemoryLedger
-from ledger.session.merge.put_command import ServedView
 from ledger.stores.postgres import PostgresStore, served_views, tables
+from projections.working_memory import ServedView
 
 pytestmark = pytest.mark.postgres
 

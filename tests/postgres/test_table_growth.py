@@ -14,9 +14,9 @@ from ledger.events.clock import SystemClock
 from ledger.long_term_memory.search_queries import RecordSearch
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.session.merge.put_command import ServedView
 from ledger.settings import Settings
 from ledger.stores.postgres import PostgresStore
+from projections.working_memory import ServedView
 from tests.postgres.conftest import opened
 from tests.support.databases import Server
 from tests.support.worker_scene import Scene, work

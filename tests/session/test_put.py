@@ -21,7 +21,8 @@ from ledger.events import (
     SessionCleared,
 )
 from ledger.session.merge.merge_fields import context_text
-from ledger.session.merge.put_command import Body, BodyMemory, BodyMessage, IfMatch, ServedView, TokenCount
+from ledger.session.merge.put_command import Body, BodyMemory, BodyMessage, IfMatch, TokenCount
+from projections.working_memory import ServedView
 from tests.support.examples import up_to
 from tests.support.put_cases import Written, message, messages
 

@@ -16,9 +16,9 @@ from ledger.errors import DatabaseUnavailable, LogCorrupted, Unreadable
 from ledger.events import EntryAdded, NewEvent, RecordedEvent, SessionCleared
 from ledger.events.codec import PLAIN
 from ledger.events.ids import Stream
+from ledger.indexes.record_index import RecordIndexes
 from ledger.indexes.search.finder import Finder
 from ledger.indexes.stored_projections import session_list
-from ledger.long_term_memory.record_index import RecordIndexes
 from ledger.long_term_memory.record_writer import records_stream
 from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store, StreamWrite

@@ -26,13 +26,13 @@ from ledger.session.merge.put_command import (
     Evidence,
     PriorItems,
     PutSession,
-    ServedView,
     StoredItem,
     ThreeWay,
     TokenCount,
 )
 from ledger.session.state import SESSION, SessionState
 from projections.memory_config import config
+from projections.working_memory import ServedView
 
 CONFIG = config.load({"profile": "working_memory"})
 

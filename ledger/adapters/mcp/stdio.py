@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from mcp.server.mcpserver import MCPServer
 
-import ledger
 from ledger.adapters.mcp.comparison_tools import add_comparing_tools
 from ledger.adapters.mcp.read_tools import add_reading_tools
 from ledger.adapters.mcp.resources import add_resources
@@ -15,6 +14,7 @@ from ledger.adapters.mcp.tool_calls import LedgerSource, OneLedger
 from ledger.adapters.mcp.tool_set import LedgerServer, ToolSet
 from ledger.adapters.mcp.write_tools import add_writing_tools
 from ledger.memory import MemoryLedger
+from ledger.release import RELEASE
 from ledger.settings import Secret
 
 _INSTRUCTIONS: Final = """\
@@ -61,7 +61,7 @@ def server_over(source: LedgerSource, *, read_only: bool) -> LedgerServer:
         made = LedgerServer(
             "memory-ledger",
             title="Memory Ledger",
-            version=ledger.__version__,
+            version=RELEASE,
             instructions=_INSTRUCTIONS,
             lifespan=lifespan,
             subscriptions=False,

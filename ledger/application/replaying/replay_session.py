@@ -11,13 +11,13 @@ from ledger.errors import EntryNotFound, InvalidInput
 from ledger.events import CompactionCompleted, EntryAdded, Ranges, RecordedEvent
 from ledger.events.ids import Stream
 from ledger.events.strict_json import check_flag, check_integer
-from ledger.history.difference import Difference, DiffInput, difference
+from ledger.history.difference import Answers, Difference, DiffInput, difference
 from ledger.history.state_comparison import covered_by
 from ledger.llm.summarizers import SummarizerChoice, chosen_summarizer
 from ledger.replay.what_if.config_replay import Replay
 from ledger.replay.what_if.recorded_answers import OnMiss, cache_of
 from ledger.replay.what_if.replayed import Replayed
-from ledger.replay.what_if.run import Answers, answer_source, recorded, run, side_of
+from ledger.replay.what_if.run import answer_source, recorded, run, side_of
 from ledger.results import ConfigLike, Point, WhatIf, When
 from ledger.session.entry_drafts import check_time
 from ledger.session.state import SessionState

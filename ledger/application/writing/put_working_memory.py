@@ -18,19 +18,11 @@ from ledger.events.ids import Stream
 from ledger.history.item_history import prior_items
 from ledger.results import Precondition, PutResult
 from ledger.session.commands import Command
-from ledger.session.merge.put_command import (
-    Blind,
-    Body,
-    Evidence,
-    IfMatch,
-    PriorItems,
-    PutSession,
-    ServedView,
-    ThreeWay,
-)
+from ledger.session.merge.put_command import Blind, Body, Evidence, IfMatch, PriorItems, PutSession, ThreeWay
 from ledger.session.state import SessionState, end_of_batch
 from projections.memory_config.config import MemoryConfig
 from projections.strategies.progressive import Progressive
+from projections.working_memory import ServedView
 
 ANY: Final = Precondition()
 _STAMPS: Final = 1_000_000

@@ -6,13 +6,14 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from ledger.events import RecordedEvent
-from ledger.llm.prices import Prices, Spending, spending
+from ledger.llm.prices import Prices, spending
 from ledger.replay.backtest.asking import Asked, Needed, ask
 from ledger.replay.backtest.budgets import with_budget
 from ledger.replay.backtest.shown import Follower
 from ledger.replay.what_if.config_replay import replay
 from ledger.replay.what_if.recorded_answers import cache_of
 from projections.memory_config.config import MemoryConfig
+from projections.stats import Spending
 
 #: The source of summaries: the heuristic, or the record with placeholders where it has none (R-WIF-5).
 Summaries: TypeAlias = Literal["heuristic", "estimate"]

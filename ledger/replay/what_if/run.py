@@ -9,7 +9,7 @@ import msgspec
 
 from ledger.errors import InvalidInput
 from ledger.events import CompactionCompleted, Method, RebuildAnswered, RecordedEvent
-from ledger.history.difference import DiffInput
+from ledger.history.difference import Answers, DiffInput
 from ledger.llm.compaction.driving import drive
 from ledger.llm.prices import Prices, spending
 from ledger.llm.summarizers.model_answers import ModelCalls
@@ -22,14 +22,6 @@ from ledger.session.state import end_of_batch
 from projections.log.history import HISTORY
 from projections.prompts import SummaryRequest
 from projections.strategies.retrieved import hints_for
-
-
-class Answers(msgspec.Struct, frozen=True, kw_only=True):
-    """How many requests of a replay were answered from which source."""
-
-    recorded: int = 0
-    called: int = 0
-    estimated: int = 0
 
 
 class AnswerSource(msgspec.Struct, frozen=True):

@@ -11,7 +11,6 @@ from ledger.events import JsonObject, MemoryFields, to_datetime
 from ledger.events.names import DEFAULT_NAMESPACE
 from ledger.server.compat.compat_limits import ContextLimit
 from ledger.session.merge.merge_fields import context_text, shown_data
-from ledger.session.merge.put_command import ServedView
 from ledger.session.state import SessionState
 from projections.entries import Entry
 from projections.records.records import memory_hash
@@ -19,7 +18,7 @@ from projections.strategies.progressive import Progressive
 from projections.truncation import newest, newest_within, versions_without
 from projections.usage import context_usage, fitting, most_recent
 from projections.values import ranges
-from projections.working_memory import Memory
+from projections.working_memory import Memory, ServedView
 
 #: The published client refuses messages with a time later than now plus this.
 _FURTHEST_AHEAD: Final = timedelta(seconds=300)

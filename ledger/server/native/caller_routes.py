@@ -1,7 +1,7 @@
 """Who the caller is, and what this service is."""
 
-import ledger
 from ledger.application.json_models.shapes import Shape
+from ledger.release import RELEASE
 from ledger.server.access.callers import ReadCaller
 from ledger.server.http.dependencies import ServiceOf
 from ledger.server.http.route_kinds import native_router
@@ -36,7 +36,7 @@ async def me(caller: ReadCaller, service: ServiceOf) -> MeShape:
         scopes=tuple(sorted(caller.scopes)),
         namespaces=None if caller.namespaces is None else tuple(sorted(caller.namespaces)),
         home=caller.home,
-        release=ledger.__version__,
+        release=RELEASE,
         auth_mode=service.settings.auth_mode,
         ui=PageRights(writes=False),
     )

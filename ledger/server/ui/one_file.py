@@ -36,8 +36,8 @@ from urllib.parse import quote
 
 import msgspec
 
-import ledger
 from ledger.errors import InvalidInput, NotFound
+from ledger.release import RELEASE
 from ledger.server.ui.route_answers import RouteAnswers
 from ledger.server.ui.viewer_page import BODY, TITLE, file_text
 
@@ -118,7 +118,7 @@ async def one_file(
     if asked:
         tried = [{"config": each["config"], "answer": await answers.post("/what-if", each)} for each in asked]
         yield blocks.json("what-ifs", tried)
-    index = {"format": 1, "release": ledger.__version__, **names, "version": version, "blocks": blocks.made}
+    index = {"format": 1, "release": RELEASE, **names, "version": version, "blocks": blocks.made}
     yield b'<script type="application/json" id="ledger-file">%s</script>\n' % escaped(index)
     yield f"<script>{_embeddable(script, 'viewer.js')}</script>\n</body>\n</html>\n".encode()
 

@@ -7,8 +7,9 @@ import msgspec
 
 from ledger.events import KnownToWriter, Ranges
 from ledger.session.merge.matching import Match, Ours, match_items
-from ledger.session.merge.put_command import Blind, Evidence, IfMatch, ServedView, StoredItem, ThreeWay
+from ledger.session.merge.put_command import Blind, Evidence, IfMatch, StoredItem, ThreeWay
 from projections.values import ranges
+from projections.working_memory import ServedView
 
 
 class MergedList(msgspec.Struct, Generic[Ours], frozen=True):

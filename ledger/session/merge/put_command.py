@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from hashlib import sha256
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -17,9 +16,9 @@ from ledger.events import (
     Ranges,
     SessionOpened,
 )
-from ledger.events.canonical import canonical_json
 from ledger.session.state import SessionState
 from projections.memory_config.config import MemoryConfig
+from projections.working_memory import ServedView
 
 #: What makes two items equal: role and content of a message, text and type of a memory.
 ItemValue: TypeAlias = tuple[str, str]
@@ -77,19 +76,6 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
     def ids_needed(self) -> int:
         """How many new ids a merge needs at most: for each item without an id, and for a summary."""
         return len(self.messages) + len(self.memories) - len(self.ids) + 1
-
-
-class ServedView(msgspec.Struct, frozen=True):
-    """A view that was served with messages left out: its version, that of its first message, those left out."""
-
-    version: int
-    first: int
-    omitted: Ranges
-
-    @property
-    def key(self) -> str:
-        """The last part of its ETag, different for each view of a session (http W-9)."""
-        return sha256(canonical_json([self.version, self.first, self.omitted])).hexdigest()[:16]
 
 
 class IfMatch(msgspec.Struct, frozen=True):

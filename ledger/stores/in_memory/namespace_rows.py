@@ -9,7 +9,7 @@ from ledger.ports.event_store import Appended, NamespaceInfo, StreamHead
 from ledger.ports.projection_store import Checkpoint
 from ledger.ports.session_index import IndexedSession
 from ledger.ports.snapshot_store import Snapshot
-from ledger.session.merge.put_command import ServedView
+from projections.working_memory import ServedView
 
 
 class StoredNamespace:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ledger.ports import Clock
+from ledger.ports.found_records import found_in
 from ledger.ports.projection_store import FoldedPage
 from ledger.ports.record_store import (
     NOT_EMBEDDED,
@@ -22,7 +23,6 @@ from ledger.ports.record_store import (
     RecordQuery,
     StoredRecord,
 )
-from ledger.stores.in_memory.found_records import found_in
 from ledger.stores.in_memory.namespace_rows import StoredNamespace, begin_live
 from projections.records.records import RECORDS, Record, identity
 from projections.words.languages import SearchLanguage

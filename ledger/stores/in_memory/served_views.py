@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from ledger.events.ids import Stream
-from ledger.session.merge.put_command import ServedView
 from ledger.stores.in_memory.namespace_rows import StoredNamespace
+from projections.working_memory import ServedView
 
 
 class InMemoryServedViews:

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from ledger.events.ids import Stream
-from ledger.session.merge.put_command import ServedView
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
+from projections.working_memory import ServedView
 
 STORED_FOR: Final = timedelta(days=7)  # http W-55
 #: A view that is served again this soon is not written again.
