@@ -17,7 +17,7 @@ PIN := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-ind
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-slow test-pgbouncer test-ams test-adapters check bench bench-peers bench-peers-lock adk-lock oldest-lock fix docs \
+.PHONY: help demo test test-all test-quick test-slow test-pgbouncer test-ams test-adapters check bench bench-peers bench-peers-lock adk-lock oldest-lock fix docs \
 	docs-generate schema sync-stub lock lock-image clean ui ui-check bench-viewer bench-adapters
 
 help: ## list these targets
@@ -26,11 +26,15 @@ help: ## list these targets
 demo: $(STAMP) ## the main job on a long transcript, on the embedded PostgreSQL
 	$(BIN)/memory-ledger demo
 
-test: $(STAMP) ## all tests but the long fault and soak runs
+test: $(STAMP) ## each behaviour, in less than 5 minutes on two cores
+	TEST_EXAMPLES=few $(BIN)/pytest -m "not full and not slow and not adapters_upstream" --ignore=tests/adapters $(WORKERS)
+
+test-all: $(STAMP) ## what CI runs: also with PostgreSQL 15, other SDKs, a browser, and many processes
 	$(BIN)/pytest -m "not slow and not adapters_upstream" $(WORKERS)
 
 test-quick: $(STAMP) ## those that need no database and no processes, in less than a minute
-	TEST_EXAMPLES=few $(BIN)/pytest -m "not postgres and not slow and not processes and not adapters_upstream" -n 2 --dist loadfile
+	TEST_EXAMPLES=few $(BIN)/pytest -m "not postgres and not full and not slow and not processes and not adapters_upstream" \
+		-n 2 --dist loadfile
 
 test-slow: $(STAMP) ## the long fault and soak runs, and the laws with all their examples
 	$(BIN)/pytest -m slow --timeout 1800

@@ -25,12 +25,41 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 #: Fixtures that start a server: who uses one needs PostgreSQL.
 STARTING = {"server", "server_15", "killable", "new_data"}
 
+#: Fixtures of what only `make test-all` tries: the oldest PostgreSQL and a browser.
+ELSEWHERE = {"server_15", "browser"}
+#: Folders whose cases `make test` tries on one store each, in turn; the suite of `conformance` tries both.
+IN_TURN = {"application", "long_term_memory", "stored_projections", "summarizers", "transfer", "verification", "worker"}
+STORES = ["postgres", "in_memory"]
 
+
+@pytest.hookimpl(tryfirst=True)  # before what is not asked for is left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a server, so that `make test-quick` leaves it out."""
+    """Mark what needs a server, so that `make test-quick` leaves it out, and what only `make test-all` runs."""
+    seen: dict[str, int] = {}
+    cases: dict[Path, dict[str, int]] = {}
     for item in items:
-        if not STARTING.isdisjoint(getattr(item, "fixturenames", ())):
+        used = set(getattr(item, "fixturenames", ()))
+        if STARTING & used:
             item.add_marker(pytest.mark.postgres)
+        if ELSEWHERE & used:
+            item.add_marker(pytest.mark.full)
+        if sample := item.get_closest_marker("sample"):
+            test = item.nodeid.partition("[")[0]
+            if seen.setdefault(test, 0) % sample.args[0]:
+                item.add_marker(pytest.mark.full)
+            seen[test] += 1
+        elif is_for_the_other_store(item, cases):
+            item.add_marker(pytest.mark.full)
+
+
+def is_for_the_other_store(item: pytest.Item, cases: dict[Path, dict[str, int]]) -> bool:
+    """Tell whether this case of a test is tried on another store; *cases* numbers those of each file."""
+    callspec = getattr(item, "callspec", None)
+    store = callspec and callspec.params.get("store")
+    if item.path.parent.name not in IN_TURN or store not in STORES:
+        return False
+    numbers = cases.setdefault(item.path, {})
+    return STORES[numbers.setdefault(item.nodeid.replace(store, "store"), len(numbers)) % 2] != store
 
 
 @pytest.hookimpl(wrapper=True)
@@ -59,8 +88,7 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let no search for garbage look again at those tests."""
-    gc.collect()
+    """Let no search for garbage look at those tests."""
     gc.freeze()
     gc.enable()
 

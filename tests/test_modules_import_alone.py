@@ -63,6 +63,7 @@ def failing(*modules: str, path: str = "", libraries: str = LIBRARIES) -> tuple[
     return done.stdout.strip(), done.stderr
 
 
+@pytest.mark.full
 @pytest.mark.processes
 def test_the_packages_and_some_of_their_modules_import_alone(seed: int) -> None:
     names, texts = failing("ledger", "projections", *random.Random(seed).sample(MODULES, 8))

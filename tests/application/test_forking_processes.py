@@ -54,17 +54,20 @@ def test_a_child_opens_again_and_the_parent_continues(how: str, url: str) -> Non
     ]
 
 
+@pytest.mark.full
 @pytest.mark.processes
 @pytest.mark.parametrize("how", HOW)
 def test_a_store_of_the_callers_is_refused_in_a_child(how: str) -> None:
     assert ran(how, "store") == [REFUSED, "exit: 0", REFUSED, "exit: 0", "parent: parent parent True"]
 
 
+@pytest.mark.full
 @pytest.mark.postgres
 def test_a_handler_is_refused_in_a_child(url: str) -> None:
     assert ran("os.fork", "handler", url)[:2] == [REFUSED, "exit: 0"]
 
 
+@pytest.mark.full
 @pytest.mark.postgres
 def test_an_asynchronous_ledger_is_refused_in_a_child(url: str) -> None:
     refused, *others = ran("os.fork", "async", url)

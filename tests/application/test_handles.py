@@ -174,6 +174,7 @@ print("end")
 """
 
 
+@pytest.mark.sample(2)
 @pytest.mark.processes
 @pytest.mark.parametrize(("flags", "warnings"), [([], 0), (["-W", "always::ResourceWarning"], 2)])
 def test_at_the_end_of_the_program_too(flags: list[str], warnings: int) -> None:

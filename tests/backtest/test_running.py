@@ -58,6 +58,7 @@ def test_several_processes_give_what_one_gives() -> None:
     assert run(some_sessions(), PLAN, jobs=2) == run(some_sessions(), PLAN)
 
 
+@pytest.mark.full
 @pytest.mark.processes
 @pytest.mark.parametrize("hash_seed", ["0", "4711"])
 def test_another_process_gives_the_same_to_the_byte(hash_seed: str) -> None:

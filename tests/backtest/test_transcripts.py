@@ -43,6 +43,7 @@ def check_pairs(measured: list[Measured]) -> None:
     assert all(measured.shown for measured in measured)
 
 
+@pytest.mark.full
 @pytest.mark.processes
 @pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
 async def test_no_tool_result_is_orphaned_in_any_trajectory_under_any_strategy_and_budget(

@@ -80,6 +80,7 @@ def test_the_help_names_every_command_and_fits_a_terminal(flag: str) -> None:
     assert max(map(len, done.stdout.splitlines())) < 90
 
 
+@pytest.mark.full
 @pytest.mark.processes
 @pytest.mark.parametrize(
     ("typed", "offered"),

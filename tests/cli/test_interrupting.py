@@ -49,6 +49,7 @@ def held(server: Server, shared_database: str) -> Iterator[Callable[[], bool]]:
         holding.execute("ROLLBACK")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("number", [*CODES, signal.SIGKILL])
 def test_an_interrupted_export_leaves_no_file_but_a_part(
     talked: Cli, held: Callable[[], bool], tmp_path: Path, number: signal.Signals
@@ -92,6 +93,7 @@ def test_it_may_be_interrupted_while_it_is_still_being_loaded(
     assert ended.value.code == CODES[number]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("arguments", "number"),
     [(["import", "long.json"], signal.SIGINT), (["add", "s", "hello"], signal.SIGTERM)],

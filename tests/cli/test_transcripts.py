@@ -24,6 +24,7 @@ def by_session(export: str) -> dict[str, list[Line]]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.data
 def test_the_airline_transcripts_go_in_and_out_whole(cli: Cli, data: Path, tmp_path: Path) -> None:
     transcripts = data / "tau_bench" / "gpt-4o-airline.json"

@@ -49,6 +49,7 @@ def test_watching_takes_in_what_is_written_and_ends_with_control_c(cli: Cli, pro
     assert [message["content"] for message in shown][2:] == ["Leeks instead.", "Leeks are planted."]
 
 
+@pytest.mark.full
 def test_watching_names_a_file_that_it_cannot_take_in_once_and_again_at_the_end(cli: Cli, projects: Path) -> None:
     with cli.process("import", str(projects), "--watch") as watching:
         told = lines_of(watching)

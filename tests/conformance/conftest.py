@@ -27,12 +27,14 @@ def shared_database_15(server_15: Server) -> Iterator[str]:
         yield name
 
 
-#: What two others say each half of is left to the slow run.
-SLOW = {"postgres_15_alone"}
-PARAMS = [
-    pytest.param(name, marks=[pytest.mark.postgres, *([pytest.mark.slow] if name in SLOW else [])])
-    for name in CONFIGURATIONS
-]
+#: The first and the one in memory are for everybody; what two others say each half of is left to the slow run.
+MARKS = {
+    "postgres_18": [],
+    "postgres_18_alone": [pytest.mark.full],
+    "postgres_15": [pytest.mark.full],
+    "postgres_15_alone": [pytest.mark.slow],
+}
+PARAMS = [pytest.param(name, marks=[pytest.mark.postgres, *marks]) for name, marks in MARKS.items()]
 
 
 @pytest.fixture(params=["in_memory", *PARAMS])

@@ -125,6 +125,7 @@ async def test_a_thousand_concurrent_appends_have_positions_without_gaps(store: 
     await check_positions(store, namespace, appends=1_000)
 
 
+@pytest.mark.full
 @pytest.mark.postgres
 async def test_fifty_thousand_concurrent_appends_have_positions_without_gaps(
     postgres_store: Store, namespace: str

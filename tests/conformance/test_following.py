@@ -93,6 +93,7 @@ async def check_following(
     return stored
 
 
+@pytest.mark.full
 async def test_a_follower_of_twelve_writers_misses_nothing(
     server: Server, shared_database: str, postgres_store: PostgresStore, namespace: str, seed: int
 ) -> None:

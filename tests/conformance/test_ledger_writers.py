@@ -78,6 +78,7 @@ asyncio.run(work(*sys.argv[1:5], *map(int, sys.argv[5:])))
 """
 
 
+@pytest.mark.full
 @pytest.mark.postgres
 async def test_four_processes_on_one_session_lose_nothing(
     server: Server, shared_database: str, postgres_store: Store, namespace: str

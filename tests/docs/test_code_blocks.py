@@ -82,11 +82,13 @@ def check_blocks(page: Path, reader: Path, command: Path) -> None:
             assert done.returncode == 0, f"{page}\n{block.text}\n{done.stdout}\n{done.stderr}"
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("page", [page for page in _WITH_CODE if page not in _ADAPTERS], ids=name_of)
 def test_the_code_blocks_of_a_page_run_one_after_the_other(page: Path, reader: Path, command: Path) -> None:
     check_blocks(page, reader, command)
 
 
+@pytest.mark.full
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_code_blocks_of_adapters_run_on_one_database_and_again(times: int, reader: Path, command: Path) -> None:

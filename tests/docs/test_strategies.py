@@ -131,6 +131,7 @@ def test_the_pictures_and_the_table_are_those_the_code_gives() -> None:
     assert {file.stem for file in figures.TARGET.iterdir()} == STRATEGIES.keys()
 
 
+@pytest.mark.full
 @pytest.mark.processes
 def test_the_strategy_of_another_package_is_found_by_its_entry_point(tmp_path: Path) -> None:
     found = blocks(PAGES / "your-own.md")

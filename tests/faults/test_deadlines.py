@@ -66,6 +66,7 @@ async def timed(call: Awaitable[Any]) -> tuple[str, float]:
     return "ok", time.monotonic() - started
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=list(FAULTS))
 async def test_every_writer_hears_in_time_and_what_was_acknowledged_is_there_once(
     killable: KillableServer, database: str, namespace: str, fault: Callable[[KillableServer], Any]
@@ -143,6 +144,7 @@ async def test_a_cancelled_caller_waits_no_longer_either(
         assert [entry.content for entry in await ledger.get_transcript("s")] == ["hello", "cancelled"]
 
 
+@pytest.mark.full
 async def test_a_driver_without_deadline_is_caught(
     killable: KillableServer, database: str, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +166,7 @@ async def slept(store: PostgresStore, namespace: str, seconds: float) -> None:
         await connection.execute(text("SELECT pg_sleep(:seconds)"), {"seconds": seconds})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("attributes", ["", "CONNECTION LIMIT 1"])
 async def test_what_takes_time_ends_if_the_server_does_not_work(
     killable: KillableServer, database: str, namespace: str, attributes: str

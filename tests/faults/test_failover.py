@@ -22,7 +22,7 @@ from tests.support.own_cluster import Cluster, cluster
 from tests.support.patience import within
 from tests.support.writers_under_load import Writer, assert_stored, opened, streams_of
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.full, pytest.mark.postgres, pytest.mark.timeout(120)]
 
 ANSWERS_WITHIN_S = 5.0
 PASSWORD = "secret-of-this-test"

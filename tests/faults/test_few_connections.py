@@ -48,6 +48,7 @@ def few(server: Server, shared_database: str, request: pytest.FixtureRequest) ->
         yield Target(server.url_of(name, shared_database))
 
 
+@pytest.mark.full
 async def test_many_callers_share_the_connections_that_there_are(few: Target, namespace: str) -> None:
     async with opened(few, namespace) as ledger:
         for _ in range(2):
@@ -60,6 +61,7 @@ async def test_many_callers_share_the_connections_that_there_are(few: Target, na
             assert len(await ledger.get_transcript(f"s{number}")) == 2
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("most", [4, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 2, 3, 6, 8))])
 async def test_a_process_leaves_what_it_does_not_use_to_others(
     server: Server, shared_database: str, namespace: str, most: int
@@ -81,6 +83,7 @@ async def two_take_turns(few: Target, namespace: str) -> None:
             await asyncio.gather(*both)
 
 
+@pytest.mark.full
 async def test_idle_readers_that_keep_their_connections_are_caught(
     server: Server, shared_database: str, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

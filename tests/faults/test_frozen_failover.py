@@ -22,7 +22,7 @@ from tests.support.patience import within
 from tests.support.store_requests import an_event, append
 from tests.support.writers_under_load import Writer, assert_stored, opened, streams_of
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.full, pytest.mark.postgres, pytest.mark.timeout(120)]
 
 TIMEOUT_S = 4.0
 

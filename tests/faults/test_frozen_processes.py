@@ -17,7 +17,7 @@ from tests.support.killable_server import KillableServer
 from tests.support.patience import within
 from tests.support.service_process import ServiceProcess
 
-pytestmark = [pytest.mark.postgres, pytest.mark.processes, pytest.mark.xdist_group("killed servers")]
+pytestmark = [pytest.mark.full, pytest.mark.postgres, pytest.mark.processes, pytest.mark.xdist_group("killed servers")]
 
 TIMEOUT_S = 2.0
 WRITERS = 4

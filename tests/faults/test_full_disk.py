@@ -23,7 +23,7 @@ from tests.support.store_requests import a_request, a_write, append, some_events
 from tests.support.whole_log import assert_whole
 from tests.support.writers_under_load import opened
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("full_disk")]
+pytestmark = [pytest.mark.full, pytest.mark.postgres, pytest.mark.xdist_group("full_disk")]
 
 DATABASE = "ledger"
 LONG = "many words " * 200

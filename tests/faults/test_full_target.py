@@ -13,7 +13,7 @@ from tests.support.command_process import assert_unavailable, environment, run
 from tests.support.databases import Server
 from tests.support.small_disk import filled, small_disk
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("full_target")]
+pytestmark = [pytest.mark.full, pytest.mark.postgres, pytest.mark.xdist_group("full_target")]
 
 LONG = "many words " * 10_000
 

@@ -15,7 +15,7 @@ from ledger.ports import Receipt
 from tests.support.databases import Server
 from tests.support.writers_under_load import assert_stored, opened
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.full, pytest.mark.postgres]
 
 ROOT = Path(__file__).parents[2]
 

@@ -19,7 +19,7 @@ from tests.support.databases import Server
 from tests.support.whole_log import assert_whole
 from tests.support.writers_under_load import opened
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("killed_imports")]
+pytestmark = [pytest.mark.full, pytest.mark.postgres, pytest.mark.xdist_group("killed_imports")]
 
 SESSIONS = 25
 MESSAGES = 120

@@ -10,7 +10,7 @@ import pytest
 from ledger.memory import MemoryLedger
 from tests.support.databases import Server
 
-pytestmark = [pytest.mark.postgres, pytest.mark.processes]
+pytestmark = [pytest.mark.full, pytest.mark.postgres, pytest.mark.processes]
 
 ROOT = Path(__file__).parents[2]
 

@@ -52,6 +52,7 @@ def all_connections_taken(server: Server) -> Iterator[None]:
             time.sleep(0.02)
 
 
+@pytest.mark.full
 async def test_a_server_without_free_connections_is_unavailable_until_there_are_some(
     killable: KillableServer, database: str, stream: Stream
 ) -> None:
@@ -93,6 +94,7 @@ def limited(server: Server, database: str, name: str, value: str) -> None:
         admin.execute(statement.format(sql.Identifier(database), sql.Identifier(name), sql.Literal(value)))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("limit", ["statement_timeout", "lock_timeout"])
 @pytest.mark.parametrize("group_commit", [True, False], ids=["grouped", "alone"])
 async def test_appends_that_take_too_long_are_refused_and_leave_nothing(
@@ -107,7 +109,7 @@ async def test_appends_that_take_too_long_are_refused_and_leave_nothing(
             appends = (append(store, stream, *some_events(2)) for _ in range(8))
             answers = await asyncio.gather(*appends, return_exceptions=True)
             assert [type(answer) for answer in answers] == [DatabaseUnavailable] * 8
-            assert time.monotonic() - started < 10
+            assert time.monotonic() - started < within(10)
             assert len(await store.events.read_stream(stream)) == 1
         second = await append(store, stream, an_event())
         await assert_whole(store, stream.namespace, [*first.receipts, *second.receipts])
@@ -141,6 +143,7 @@ class Interrupted:
             yield a_request(a_write(stream, *some_events(1_000)))
 
 
+@pytest.mark.full
 async def test_a_long_append_that_dawdles_is_cut_off_and_leaves_nothing(
     killable: KillableServer, database: str, stream: Stream
 ) -> None:

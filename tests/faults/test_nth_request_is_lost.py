@@ -14,7 +14,7 @@ from tests.support.operations import OPERATIONS
 from tests.support.proxy import Lost, proxy
 from tests.support.writers_under_load import opened
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
+pytestmark = [pytest.mark.full, pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
 
 
 #: Operation, fate of a request, and how long the store itself tries again; all others are slow tests.

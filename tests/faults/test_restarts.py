@@ -16,7 +16,7 @@ from tests.support.killable_server import KillableServer
 from tests.support.store_requests import a_request, a_write, an_event
 from tests.support.writers_under_load import opened
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
+pytestmark = [pytest.mark.full, pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
 
 SERVES_WITHIN_S = 2.0
 

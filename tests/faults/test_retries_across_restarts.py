@@ -34,6 +34,7 @@ async def once(
         await store.close()
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", WRITES)
 @pytest.mark.parametrize("restart", ["client", "server", "server killed"])
 async def test_a_retry_after_a_restart_is_written_once(

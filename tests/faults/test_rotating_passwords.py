@@ -12,7 +12,7 @@ from ledger.errors import DatabaseRefused, DatabaseUnavailable, InvalidInput
 from ledger.stores import factory
 from tests.support.killable_server import KillableServer
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
+pytestmark = [pytest.mark.full, pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
 
 LOGIN = "rotating"
 FIRST, SECOND = "first-0123456789abc", "second-0123456789ab"

@@ -152,6 +152,7 @@ async def test_every_byte_of_a_large_message_comes_back__LF_5(format_: str) -> N
     assert (await ledger.verify()).ok
 
 
+@pytest.mark.sample(3)
 @each_format
 async def test_a_grown_file_with_large_messages_adds_the_rest_and_nothing_twice__LF_5(format_: str) -> None:
     lines, _ = FILES[format_]
@@ -183,6 +184,7 @@ async def test_a_picture_of_an_import_is_shown_to_the_model() -> None:
     assert len(str(context.messages)) < 500_000, "the model is shown the beginning of a long text"
 
 
+@pytest.mark.full
 async def test_data_and_arguments_of_many_short_texts_come_back__LF_5() -> None:
     ledger = ledger_over(InMemoryStore())
     paths = [f"{'folder/' * 15}module_{number}.py" for number in range(60_000)]

@@ -16,7 +16,7 @@ from ledger.formats.importers.elements import unread
 from ledger.formats.importers.opentelemetry.otlp_dialects import DIALECTS
 from ledger.stores.in_memory import InMemoryStore
 from tests.importers.test_message_shapes import SHAPES, observation_of, run_of, span_of
-from tests.laws.test_settling import seeds
+from tests.support.examples import seeds
 from tests.support.ledgers import ledger_over
 
 #: What spoils a message, as each shape of messages has it, and the kind of note that it gets.

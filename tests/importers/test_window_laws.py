@@ -3,6 +3,7 @@
 import json
 import random
 import secrets
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.agent_logs import FORMATS, SESSION
+from tests.support.examples import seeds, seeds_to_fail
 from tests.support.ledgers import ledger_over
 
 
@@ -51,21 +53,21 @@ async def is_wrong(name: str, seed: int, store: Store, namespace: str) -> bool:
     return any(window != expected for window in windows)
 
 
-async def wrong(name: str, count: int) -> list[int]:
-    start = secrets.randbits(32)
-    print(f"seed {start}")
-    return [seed for seed in range(start, start + count) if await is_wrong(name, seed, InMemoryStore(), "n")]
+async def wrong(name: str, tried: Iterable[int]) -> list[int]:
+    return [seed for seed in tried if await is_wrong(name, seed, InMemoryStore(), "n")]
 
 
 @pytest.mark.parametrize("name", FORMATS)
 async def test_the_window_is_what_the_format_says__IN_16(name: str) -> None:
-    assert await wrong(name, 100) == []
+    with seeds(100) as tried:
+        assert await wrong(name, tried) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 async def test_the_window_is_what_the_format_says_in_many_logs__IN_16(name: str) -> None:
-    assert await wrong(name, 2_000) == []
+    with seeds(2_000) as tried:
+        assert await wrong(name, tried) == []
 
 
 @pytest.mark.postgres
@@ -82,7 +84,7 @@ async def test_the_window_is_what_the_format_says_on_postgres__IN_16(
 async def test_kept_messages_that_are_forgotten_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: as it was, a compaction of Claude Code left only its summary."""
     monkeypatch.setattr(claude_branch, "kept_by", lambda *_: ([], False, True))
-    assert await wrong("claude-code", 30)
+    assert await wrong("claude-code", seeds_to_fail(30))
 
 
 async def test_a_history_that_is_not_taken_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,14 +95,14 @@ async def test_a_history_that_is_not_taken_is_caught(monkeypatch: pytest.MonkeyP
         return None, taken(*arguments)[1], []
 
     monkeypatch.setattr(codex._Window, "compacted", ignored)
-    assert await wrong("codex", 30)
+    assert await wrong("codex", seeds_to_fail(30))
 
 
 async def test_a_condensation_that_takes_nothing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: as it was, what OpenHands condensed stayed."""
     taken = openhands._condensed
     monkeypatch.setattr(openhands, "_condensed", lambda *arguments: (None, taken(*arguments)[1]))
-    assert await wrong("openhands", 30)
+    assert await wrong("openhands", seeds_to_fail(30))
 
 
 async def test_a_condensation_of_the_sdk_whose_place_is_not_looked_at_is_caught(
@@ -114,7 +116,7 @@ async def test_a_condensation_of_the_sdk_whose_place_is_not_looked_at_is_caught(
         return (replace(change, place="first", before="") if isinstance(change, Summarized) else change), entry
 
     monkeypatch.setattr(OpenHandsView, "_condensed", misplaced)
-    assert await wrong("openhands-sdk", 30)
+    assert await wrong("openhands-sdk", seeds_to_fail(30))
 
 
 async def test_a_rewritten_history_that_is_ignored_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,4 +126,4 @@ async def test_a_rewritten_history_that_is_ignored_is_caught(monkeypatch: pytest
         return None, []
 
     monkeypatch.setattr(gemini_cli._Chat, "_replaced", ignored)
-    assert await wrong("gemini", 30)
+    assert await wrong("gemini", seeds_to_fail(30))

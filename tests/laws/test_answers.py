@@ -24,10 +24,10 @@ from projections.memory_config import config as memory_config
 from projections.strategies import rolling
 from projections.token_limits import fitted
 from projections.window import Window
-from tests.laws.test_settling import seeds
 from tests.support import histories
 from tests.support.answers import AnswerStep, Said, history
 from tests.support.driver import Driven, Scripted
+from tests.support.examples import seeds
 from tests.support.interrupted_histories import answer, erase
 
 PARTS = 8

@@ -6,8 +6,8 @@
 import asyncio
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from random import Random
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from projections.window import Window, runs_beside_recalled
 from projections.words import searchable_text
 from tests.support import detours, lives
 from tests.support.detours import DETOURS, Detour
+from tests.support.examples import seeds, seeds_to_fail
 
 
 async def check(seed: int, store: Store, *, ways: Sequence[Detour] = DETOURS, window: str | None = None) -> None:
@@ -53,16 +54,9 @@ async def check(seed: int, store: Store, *, ways: Sequence[Detour] = DETOURS, wi
 _AT_ONCE: Final = 8
 
 
-@contextmanager
-def seeds(count: int) -> Iterator[list[int]]:
-    start = secrets.randbits(32)
-    print(f"seed {start}")
-    yield [start + number for number in range(count)]
-
-
-async def check_all(tried: Sequence[int], store: Store, **how: Any) -> None:
-    for first in range(0, len(tried), _AT_ONCE):
-        await asyncio.gather(*(check(seed, store, **how) for seed in tried[first : first + _AT_ONCE]))
+async def check_all(tried: Iterator[int], store: Store, **how: Any) -> None:
+    while some := list(islice(tried, _AT_ONCE)):
+        await asyncio.gather(*(check(seed, store, **how) for seed in some))
 
 
 async def test_a_session_goes_on__LAW_28(store: Store) -> None:
@@ -77,6 +71,7 @@ async def test_a_session_goes_on_in_many_histories__LAW_28(store: Store) -> None
         await check_all(tried, store)
 
 
+@pytest.mark.sample(2)  # on the store in memory
 async def test_what_a_search_brings_back_is_the_same__LAW_28(store: Store) -> None:
     """R-REC-4: the window `recall` shows the same entries and the same gaps."""
     with seeds(40) as tried:
@@ -110,8 +105,8 @@ async def test_the_law_rejects_a_restore_that_looks_up_entries_in_the_old_life__
 ) -> None:
     """Negative control: what it did before, when calls and contexts came back as messages."""
     monkeypatch.setattr(SessionState, "as_ended", lambda self: self)
-    with seeds(60) as tried, pytest.raises(AssertionError):
-        await any_of(tried, ways=[detours.by_expiry])
+    with pytest.raises(AssertionError):
+        await any_of(seeds_to_fail(60), ways=[detours.by_expiry])
 
 
 async def test_the_law_rejects_a_restore_that_forgets_what_was_covered__LAW_28(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,8 +116,8 @@ async def test_the_law_rejects_a_restore_that_forgets_what_was_covered__LAW_28(m
         return None
 
     monkeypatch.setattr(restore, "_anew", nothing)
-    with seeds(150) as tried, pytest.raises(AssertionError):
-        await any_of(tried, ways=[detours.by_restore_after_an_end], window="recall")
+    with pytest.raises(AssertionError):
+        await any_of(seeds_to_fail(150), ways=[detours.by_restore_after_an_end], window="recall")
 
 
 async def test_the_law_rejects_gaps_between_versions__LAW_28(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,8 +127,8 @@ async def test_the_law_rejects_gaps_between_versions__LAW_28(monkeypatch: pytest
         return frozenset(last + 1 for _, last in runs_beside_recalled(window, 1))
 
     monkeypatch.setattr(views, "_gaps", between_versions)
-    with seeds(100) as tried, pytest.raises(AssertionError):
-        await any_of(tried, ways=[detours.by_restore_after_a_clear], window="recall")
+    with pytest.raises(AssertionError):
+        await any_of(seeds_to_fail(100), ways=[detours.by_restore_after_a_clear], window="recall")
 
 
 async def test_the_law_rejects_a_search_in_a_life_that_has_expired__LAW_28(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,8 +142,8 @@ async def test_the_law_rejects_a_search_in_a_life_that_has_expired__LAW_28(monke
         return isinstance(change, searchable_text.Inherit)
 
     monkeypatch.setattr(searchable_text, "changes", forgets_nothing)
-    with seeds(150) as tried, pytest.raises(AssertionError):
-        await any_of(tried, ways=[detours.by_expiry], window="recall")
+    with pytest.raises(AssertionError):
+        await any_of(seeds_to_fail(150), ways=[detours.by_expiry], window="recall")
 
 
 async def test_the_law_rejects_an_edit_that_leaves_only_the_text__LAW_28(monkeypatch: pytest.MonkeyPatch) -> None:

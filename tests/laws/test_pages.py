@@ -212,6 +212,7 @@ WRONG: dict[str, tuple[str, Any, Callable[[int], None]]] = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mistake", WRONG)
 def test_a_mistake_is_noticed(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative controls of the checks above."""

@@ -11,7 +11,7 @@ import pytest
 from projections.strategies import COMPACTIONS, WINDOWS
 from tests.support.pages import ROOT
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.full, pytest.mark.processes]
 
 
 def in_processes(*arguments: str, seeds: Sequence[str] = ("0", "1")) -> list[dict[str, str]]:

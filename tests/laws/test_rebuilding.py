@@ -1,9 +1,7 @@
 """Law: after a rebuild a session is what the what-if of the same config shows, and goes on like it. Source: R-RBD-3."""
 
 import json
-import secrets
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any, Final
 
@@ -21,6 +19,7 @@ from projections.log.entry_fates import TimelinePage
 from projections.log.history import HISTORY
 from projections.prompts import SummaryRequest
 from projections.values import ranges
+from tests.support.examples import seeds, seeds_to_fail
 from tests.support.timeline_reader import TimelineReader
 
 TOKEN_THRESHOLD: Final = {"type": "token_threshold", "max_entries": 6, "recent_window": 2, "min_entries_to_compress": 2}
@@ -204,13 +203,6 @@ async def check(seed: int, store: Store | None = None) -> None:
         )
 
 
-@contextmanager
-def seeds(count: int) -> Iterator[list[int]]:
-    start = secrets.randbits(32)
-    print(f"seed {start}")
-    yield [start + number for number in range(count)]
-
-
 async def check_all(tried: Iterable[int], store: Store | None = None) -> None:
     for seed in tried:
         await check(seed, store)
@@ -237,12 +229,12 @@ async def test_a_rebuild_is_the_what_if_on_postgres(postgres_store: Store) -> No
 async def test_strategies_that_start_anew_after_the_switch_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: what strategies had counted is not carried over."""
     monkeypatch.setattr(rebuild_decisions, "_counted", lambda wanted: Continuation())
-    with seeds(100) as tried, pytest.raises(AssertionError):
-        await check_all(tried)
+    with pytest.raises(AssertionError):
+        await check_all(seeds_to_fail(100))
 
 
 async def test_entries_that_do_not_return_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: only what leaves is changed."""
     monkeypatch.setattr(rebuild_decisions, "_parts", lambda entries: iter(()))
-    with seeds(100) as tried, pytest.raises(AssertionError):
-        await check_all(tried)
+    with pytest.raises(AssertionError):
+        await check_all(seeds_to_fail(100))

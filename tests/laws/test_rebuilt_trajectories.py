@@ -33,6 +33,7 @@ async def test_each_pair_of_strategies_on_50_trajectories(data: Path) -> None:
     assert rebuild_table.table(pairs) in rebuild_table.PAGE.read_text(encoding="utf-8")
 
 
+@pytest.mark.full
 async def test_entries_that_do_not_return_are_noticed(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control."""
     monkeypatch.setattr(rebuild_decisions, "_parts", lambda entries: iter(()))

@@ -211,6 +211,7 @@ async def test_the_database_and_the_predicate_keep_the_same_records(
     assert await differences(postgres_store, namespace, seed) == 0
 
 
+@pytest.mark.full
 @pytest.mark.postgres
 async def test_a_condition_that_forgets_what_is_absent_is_noticed(
     postgres_store: Store, namespace: str, monkeypatch: pytest.MonkeyPatch

@@ -2,12 +2,9 @@
 
 import random
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from anthropic.types import MessageParam
-from openai.types.chat import ChatCompletionMessageParam
-from openai.types.responses import ResponseInputParam
 from pydantic import TypeAdapter
 
 from ledger.errors import EntryNotFound
@@ -21,9 +18,24 @@ from tests.support.ledgers import ledger_over
 from tests.support.messages import ANTHROPIC
 from tests.support.request_rules import faults_of_anthropic, faults_of_chat, faults_of_responses
 
-_CHAT: TypeAdapter[Any] = TypeAdapter(list[ChatCompletionMessageParam])
-_INPUT: TypeAdapter[Any] = TypeAdapter(ResponseInputParam)
-_ANTHROPIC: TypeAdapter[Any] = TypeAdapter(list[MessageParam])
+
+class Types(NamedTuple):
+    """What the clients of the providers say that a request is."""
+
+    chat: TypeAdapter[Any]
+    input: TypeAdapter[Any]
+    anthropic: TypeAdapter[Any]
+
+
+@pytest.fixture(scope="module")
+def types() -> Types:
+    from anthropic.types import MessageParam  # noqa: PLC0415 - these take seconds, which each process of tests would pay
+    from openai.types.chat import ChatCompletionMessageParam  # noqa: PLC0415
+    from openai.types.responses import ResponseInputParam  # noqa: PLC0415
+
+    return Types(
+        TypeAdapter(list[ChatCompletionMessageParam]), TypeAdapter(ResponseInputParam), TypeAdapter(list[MessageParam])
+    )
 
 
 @pytest.fixture
@@ -62,7 +74,7 @@ async def random_session(ledger: MemoryLedger, chance: random.Random) -> None:
             await ledger.add_messages("s", [block])
 
 
-async def test_random_windows_are_requests_that_providers_take(seed: int) -> None:
+async def test_random_windows_are_requests_that_providers_take(types: Types, seed: int) -> None:
     """Whatever is in the window: pairs complete, roles as asked, ids as allowed."""
     chance = random.Random(seed)
     for _ in range(40):
@@ -71,9 +83,9 @@ async def test_random_windows_are_requests_that_providers_take(seed: int) -> Non
         context = await ledger.get_context("s")
         chat, responses, anthropic = context.as_openai(), context.as_responses(), context.as_anthropic()
         assert (faults_of_chat(chat), faults_of_responses(responses), faults_of_anthropic(anthropic)) == ([], [], [])
-        _CHAT.validate_python(chat["messages"])
-        _INPUT.validate_python(responses["input"])
-        _ANTHROPIC.validate_python(anthropic["messages"])
+        types.chat.validate_python(chat["messages"])
+        types.input.validate_python(responses["input"])
+        types.anthropic.validate_python(anthropic["messages"])
         assert "file" not in anthropic.get("system", "") + responses.get("instructions", ""), "a stranger's text"
         said = str(anthropic)
         assert all(entry.content.strip() in said or entry.kind == "tool_call" for entry in context.entries)
@@ -96,7 +108,7 @@ async def test_half_a_pair_is_caught(ledger: MemoryLedger) -> None:
     assert faults_of_anthropic(anthropic_request(shown, {}))
 
 
-async def test_the_requests_have_the_types_of_the_anthropic_client(ledger: MemoryLedger) -> None:
+async def test_the_requests_have_the_types_of_the_anthropic_client(types: Types, ledger: MemoryLedger) -> None:
     await ledger.add_messages("s", ANTHROPIC)
     context = await ledger.get_context("s")
-    _ANTHROPIC.validate_python(context.as_anthropic(await ledger.get_attachments(context))["messages"])
+    types.anthropic.validate_python(context.as_anthropic(await ledger.get_attachments(context))["messages"])

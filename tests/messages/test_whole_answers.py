@@ -1,5 +1,6 @@
 """Answers are whole in the requests of a real session, by the public API. Source: R-GEN-8, R-WIN-3; adapters §8."""
 
+from collections.abc import Iterable
 from random import Random
 from typing import Any
 
@@ -10,8 +11,8 @@ from ledger.ports import Store
 from ledger.results import Context
 from ledger.stores.in_memory import InMemoryStore
 from tests.laws.test_answers import some_config
-from tests.laws.test_settling import seeds
 from tests.support.answers import AnswerStep, Said, history
+from tests.support.examples import seeds
 from tests.support.ledgers import ledger_over
 from tests.support.request_rules import faults, faults_of_anthropic
 
@@ -65,7 +66,7 @@ def requests_of(context: Context) -> dict[str, Any]:
     }
 
 
-async def check_sessions(store: Store, namespace: str, tried: list[int]) -> None:
+async def check_sessions(store: Store, namespace: str, tried: Iterable[int]) -> None:
     ledger = ledger_over(store, namespace=namespace)
     ledger.set_summarizer(None, lambda prompt: "short")
     for number, seed in enumerate(tried):

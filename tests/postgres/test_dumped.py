@@ -21,7 +21,7 @@ from tests.server.conftest import running
 from tests.support.databases import Server
 from tests.support.ledgers import ledger_over
 
-pytestmark = [pytest.mark.postgres, pytest.mark.processes]
+pytestmark = [pytest.mark.full, pytest.mark.postgres, pytest.mark.processes]
 PATHS = ["/v1/sessions/s/events/stream", "/v1/events/stream"]
 
 

@@ -18,7 +18,7 @@ from ledger.stores.factory import prepare
 from ledger.sync import SyncMemoryLedger
 from tests.support.databases import server_folder
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
+pytestmark = [pytest.mark.full, pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
 
 LONG_AGO = (1_000_000_000, 1_000_000_000)
 

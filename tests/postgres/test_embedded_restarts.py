@@ -24,7 +24,7 @@ from tests.support.databases import server_folder
 from tests.support.killable_server import kill
 from tests.support.patience import within
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
+pytestmark = [pytest.mark.full, pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
 
 RESTARTED_WITHIN_S = 3.0
 WRITERS = 8

@@ -23,7 +23,8 @@ import pytest
 from ledger.cli import command_table  # noqa: F401 - registers them
 from ledger.errors import DatabaseUnavailable, MigrationNeeded
 from ledger.memory import MemoryLedger
-from ledger.stores.embedded.server import EmbeddedServer
+from ledger.stores.embedded.folders import lost_socket
+from ledger.stores.embedded.server import EmbeddedServer, bundled_binaries
 from ledger.sync import SyncMemoryLedger
 from tests.support.databases import server_folder
 
@@ -89,6 +90,7 @@ def memory_ledger(*arguments: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.full
 async def test_processes_that_open_a_new_ledger_at_once_share_one_server(
     server: EmbeddedServer, opened_at_once: list[int | None]
 ) -> None:
@@ -108,6 +110,7 @@ def test_status_tells_where_the_server_is(running: EmbeddedServer) -> None:
         assert connection.execute("SELECT current_user").fetchone() == ("postgres",)
 
 
+@pytest.mark.full
 async def test_a_stopped_server_starts_on_demand(running: EmbeddedServer) -> None:
     where = ("--data-dir", str(running.data_dir))
     assert memory_ledger(*where, "db", "stop") == {"stopped": True}
@@ -201,3 +204,36 @@ def test_settings_that_prevent_a_start_are_reported_as_the_server_reports_them(r
             running.start()
     finally:
         settings.write_text(sound)
+
+
+@pytest.mark.full
+def test_a_server_that_begins_slowly_is_waited_for() -> None:
+    """As on a machine with other work, where a program that was not used for a while is read from the disk first."""
+    with server_folder() as folder:
+        slow, real = folder / "slow" / "bin", bundled_binaries()
+        slow.mkdir(parents=True)
+        for name in ("lib", "share"):
+            (slow.parent / name).symlink_to(real.parent / name)
+        shutil.copy(real / "pg_ctl", slow)  # it starts the program that lies beside it
+        (slow / "pg_isready").symlink_to(real / "pg_isready")
+        (slow / "postgres").write_text(f'#!/bin/sh\ntest "$1" = -V || sleep 3\nexec {real}/postgres "$@"\n')
+        (slow / "postgres").chmod(0o755)
+        for place in (folder, slow.parent, slow):
+            place.chmod(0o755)
+        server = EmbeddedServer(folder / "data")
+        with server.lock():
+            server._initialise()
+        server.binaries = slow
+        assert server.start()
+        server.stop()
+
+
+def test_a_socket_that_was_not_made_yet_is_not_lost(tmp_path: Path) -> None:
+    pid_file, socket = tmp_path / "postmaster.pid", tmp_path / ".s.PGSQL.5432"
+    assert not lost_socket(tmp_path, socket.name)
+    pid_file.write_text("17\n/data\n1\n5432\n")
+    assert not lost_socket(tmp_path, socket.name)
+    pid_file.write_text(f"17\n/data\n1\n5432\n{tmp_path}\n")
+    assert lost_socket(tmp_path, socket.name)
+    socket.touch()
+    assert not lost_socket(tmp_path, socket.name)

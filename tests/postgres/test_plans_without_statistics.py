@@ -3,11 +3,12 @@
 Which indexes a statement uses is read from the server's counters, so statements within functions are seen, too.
 """
 
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, NamedTuple
 from uuid import uuid5
 
-import psycopg
+import psutil
 import pytest
 
 from ledger.events.clock import SystemClock
@@ -181,26 +182,27 @@ def filled(server: Server) -> Iterator[str]:
         yield name
 
 
-def used(mighty: psycopg.Connection[Any]) -> dict[str, tuple[int, int]]:
+def used(server: Server, name: str) -> dict[str, tuple[int, int]]:
     """Return how often each index was used and how many of its rows were read, and of each table without one."""
-    mighty.execute("SELECT pg_stat_force_next_flush()")
-    indexes = mighty.execute("""
-        SELECT indexrelname, idx_scan, idx_tup_read FROM pg_stat_user_indexes
-        WHERE relname IN ('records', 'record_accesses', 'session_index', 'session_runs', 'streams')
-        UNION ALL
-        SELECT relname || ' from end to end', seq_scan, seq_tup_read FROM pg_stat_user_tables
-        WHERE relname IN ('records', 'record_accesses', 'session_index', 'session_runs', 'streams')
-    """)
-    return {name: (scans, rows) for name, scans, rows in indexes.fetchall()}
+    server.await_ended(name)
+    with server.superuser(name) as mighty:
+        indexes = mighty.execute("""
+            SELECT indexrelname, idx_scan, idx_tup_read FROM pg_stat_user_indexes
+            WHERE relname IN ('records', 'record_accesses', 'session_index', 'session_runs', 'streams')
+            UNION ALL
+            SELECT relname || ' from end to end', seq_scan, seq_tup_read FROM pg_stat_user_tables
+            WHERE relname IN ('records', 'record_accesses', 'session_index', 'session_runs', 'streams')
+        """)
+        return {str(each): (int(str(scans)), int(str(rows))) for each, scans, rows in indexes.fetchall()}
 
 
 async def reading(server: Server, name: str, ask: Callable[[Store], Awaitable[Any]]) -> dict[str, int]:
     """Return the rows that are looked at in each index."""
-    with server.superuser(name) as mighty:
-        before = used(mighty)
-        async with opened(Target(server.target(name).url, embedded=True)) as store:
-            await ask(store)
-        return {each: rows - before[each][1] for each, (scans, rows) in used(mighty).items() if scans > before[each][0]}
+    before = used(server, name)
+    async with opened(Target(server.target(name).url, embedded=True)) as store:
+        await ask(store)
+    after = used(server, name)
+    return {each: rows - before[each][1] for each, (scans, rows) in after.items() if scans > before[each][0]}
 
 
 @pytest.fixture
@@ -237,14 +239,34 @@ async def test_statistics_change_no_plan(server: Server, filled: str) -> None:
             assert sum(state[name].values()) <= read.rows, (name, state[name])
 
 
+async def test_what_a_connection_did_is_counted_although_it_ends_late(server: Server, filled: str) -> None:
+    """As on a machine with other work, where its process goes on after its client left."""
+    read = READS["sessions"]
+    late: list[threading.Timer] = []
+
+    async def ask(store: Store) -> None:
+        await read.ask(store)
+        with server.superuser(filled) as mighty:
+            others = "SELECT pid FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
+            for (process,) in mighty.execute(others, (filled,)).fetchall():
+                psutil.Process(int(str(process))).suspend()
+                late.append(threading.Timer(0.5, psutil.Process(int(str(process))).resume))
+        for timer in late:
+            timer.start()
+
+    assert sum((await reading(server, filled, ask)).values()) > 0
+    assert late
+
+
 async def test_a_prefix_without_its_index_is_seen(server: Server, filled: str) -> None:
     """Negative control."""
     read = READS["sessions by how their ids begin"]
     with server.superuser(filled) as mighty:
         ((index,),) = mighty.execute("SELECT pg_get_indexdef('ledger.session_index_session_id'::regclass)").fetchall()
         mighty.execute("DROP INDEX ledger.session_index_session_id")
-        try:
-            rows = await reading(server, filled, read.ask)
-        finally:
+    try:
+        rows = await reading(server, filled, read.ask)
+    finally:
+        with server.superuser(filled) as mighty:
             mighty.execute(str(index).encode())
     assert sum(rows.values()) >= RECORDS

@@ -263,8 +263,8 @@ async def test_nothing_the_store_does_scans_the_log(server: Server, database: st
     """What is not in a query file: appending, retries, and the index behind listings."""
 
     def scans() -> dict[str, int]:
+        server.await_ended(database)
         with server.superuser(database) as mighty:
-            mighty.execute("SELECT pg_stat_force_next_flush()")
             rows = mighty.execute("SELECT relname, seq_scan FROM pg_stat_user_tables WHERE schemaname = 'ledger'")
             return {str(name): int(str(count)) for name, count in rows.fetchall() if name == "events"}
 

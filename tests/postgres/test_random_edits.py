@@ -84,6 +84,7 @@ async def check_edits(server: Server, database: str, store: Store, namespace: st
     )
 
 
+@pytest.mark.full
 async def test_random_edits_of_any_table_are_found_or_listed(
     server: Server, fresh_store: Store, fresh_database: str, namespace: str, seed: int
 ) -> None:

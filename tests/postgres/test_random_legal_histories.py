@@ -71,6 +71,7 @@ async def test_ten_thousand_legal_histories_raise_no_alarm(store: Store, namespa
     await check_histories(store, namespace, seed, 10_000)
 
 
+@pytest.mark.full
 async def test_one_changed_bit_in_any_history_raises_it(
     server: Server, fresh_store: PostgresStore, fresh_database: str, namespace: str, seed: int
 ) -> None:

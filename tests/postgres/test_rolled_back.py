@@ -108,6 +108,7 @@ async def test_a_session_that_is_no_longer_there_is_told_too(scene: Scene) -> No
     assert (await scene.running.add_user_message("new", "hello again")).version == 2
 
 
+@pytest.mark.full
 @pytest.mark.processes
 @pytest.mark.parametrize("after", [[], ["another three", "four"]], ids=["shorter", "longer"])
 async def test_a_timeline_that_is_followed_says_so(

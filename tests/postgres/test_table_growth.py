@@ -213,6 +213,7 @@ SURPLUS = {
 }
 
 
+@pytest.mark.full
 async def test_no_table_grows_beyond_its_bound(store: PostgresStore, mighty: psycopg.Connection[Any]) -> None:
     await use(store)
     now = SystemClock().now()

@@ -69,6 +69,7 @@ def indexed(server: Server, database: str, least: int = 1_000) -> IndexedVectors
 
 
 def scans(server: Server, database: str) -> int:
+    server.await_ended(database)
     with server.superuser(database) as mighty:
         row = mighty.execute(_SCANS).fetchone()
     assert row is not None
@@ -99,6 +100,7 @@ async def test_the_index_finds_nearly_all_that_the_exact_search_finds(
             assert await similar(later, vectors[0], **scope) == await similar(store, vectors[0], **scope)
         assert await similar(later, vectors[0], limit=1_000) == await similar(store, vectors[0], limit=1_000)
         assert [hit.score for hit in found[0]] == sorted((hit.score for hit in found[0]), reverse=True)
+    await store.close()
     assert scans(server, filled) >= 20
 
 

@@ -102,6 +102,7 @@ async def test_the_first_five_hits_hold_the_evidence(
     assert share(hit) >= 0.955
 
 
+@pytest.mark.full
 async def test_a_small_window_recalls_the_evidence(
     recorded: tuple[MemoryLedger, list[Question]], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,6 +19,7 @@ from ledger.server.heavy_requests import LARGE_B
 from ledger.server.http.compressed_bodies import unpacked_size
 from tests.server.test_heavy_requests import helped
 from tests.support.databases import Server
+from tests.support.patience import within
 from tests.support.reported_days import TRACES
 from tests.support.service_process import ServiceProcess
 
@@ -49,6 +50,7 @@ def flood(spans: int) -> dict[str, tuple[str, str, bytes]]:
     }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("encoding", PACKED)
 @pytest.mark.parametrize("kind", flood(1))
 def test_a_small_body_that_unpacks_to_a_large_one_goes_to_the_helper__S_17(kind: str, encoding: str) -> None:
@@ -82,7 +84,7 @@ def test_a_bomb_is_refused_without_being_unpacked() -> None:
     bomb = gzip.compress(bytes(200_000_000), 9)
     began = time.perf_counter()
     assert 1_000_000 < unpacked_size(bomb, "gzip", 1_000_000) < 1_100_000
-    assert time.perf_counter() - began < 1
+    assert time.perf_counter() - began < within(1)
     headers = {"content-type": "application/json", "content-encoding": "gzip"}
     with helped() as (service, _):
         assert httpx.post(f"{service.url}{TRACES}", content=bomb, headers=headers).status_code == 413

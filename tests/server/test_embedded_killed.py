@@ -16,7 +16,7 @@ from tests.support import http_client
 from tests.support.databases import server_folder
 from tests.support.service_process import ServiceProcess
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
+pytestmark = [pytest.mark.full, pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

@@ -118,6 +118,7 @@ def ask_all(client: httpx.Client) -> dict[str, int]:
     return came
 
 
+@pytest.mark.full
 def test_hostile_requests_leave_the_process_small_and_the_log_as_it_was(
     process: ServiceProcess, server: Server, fresh_database: str
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.server.conftest import Running
 from tests.server.test_native_sessions import SAID, say
 from tests.support.http_client import JSON
+from tests.support.patience import within
 
 FUTURE: Final = "2999-01-01T00:00:00Z"
 
@@ -139,7 +140,7 @@ def test_a_hostile_request_gets_one_clear_answer_and_writes_nothing(
         headers=headers | {name.lower(): value for name, value in hostile.headers.items()},
         **({} if hostile.body is None else whole),
     )
-    assert time.perf_counter() - began < 1
+    assert time.perf_counter() - began < within(1)
     assert answer.status_code == hostile.status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     answers = answer.json()

@@ -73,6 +73,7 @@ def helper_that_does_not_start(service: ServiceProcess) -> Iterator[None]:
             child.send_signal(signal.SIGCONT)
 
 
+@pytest.mark.full
 def test_the_first_large_request_does_not_wait_for_the_helper__IN_13(
     tmp_path: Path, server: Server, shared_database: str, namespace: str
 ) -> None:
@@ -97,6 +98,7 @@ def test_the_first_large_request_does_not_wait_for_the_helper__IN_13(
             assert context.status_code == 200
 
 
+@pytest.mark.full
 def test_a_service_ends_at_once_while_its_helper_starts(tmp_path: Path, server: Server, shared_database: str) -> None:
     """Nothing is left of the helper, and the service ends with 0."""
     with serving(tmp_path, server, shared_database) as service:

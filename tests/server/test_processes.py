@@ -24,6 +24,8 @@ from tests.support.browser import OIDC, Browser, a_jwt
 from tests.support.databases import Server
 from tests.support.service_process import ServiceProcess
 
+pytestmark = pytest.mark.full
+
 
 @contextmanager
 def serving(folder: Path, server: Server, database: str, **environment: str) -> Iterator[ServiceProcess]:

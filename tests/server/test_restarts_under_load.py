@@ -16,7 +16,7 @@ from tests.support.http_client import JSON
 from tests.support.killable_server import KillableServer, killable_server
 from tests.support.patience import within
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
+pytestmark = [pytest.mark.full, pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
 
 LONGEST_S = 10.0
 

@@ -129,6 +129,7 @@ def test_a_service_that_can_serve_is_ready(service: Running) -> None:
     assert answer.json() == {"status": "ready", "checks": checks}
 
 
+@pytest.mark.full
 def test_readiness_is_for_callers_and_the_management_port(tmp_path: Path, server: Server, shared_database: str) -> None:
     """trust S-12: not for this machine, where a proxy may bring anybody. A load balancer is told before the end."""
     with server.login("ledger_app") as login, socket.create_server(("127.0.0.1", 0)) as free:

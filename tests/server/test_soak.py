@@ -133,6 +133,7 @@ async def soak(
                 assert client.post(f"/v1/sessions/{last}/verify", headers=JSON).json()["verdict"].startswith("OK")
 
 
+@pytest.mark.full
 async def test_six_agents_lose_nothing_in_six_seconds(
     tmp_path: Path, server: Server, fresh_database: str, seed: int
 ) -> None:

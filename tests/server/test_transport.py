@@ -9,6 +9,7 @@ import pytest
 
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
+from tests.support.patience import within
 from tests.support.wire import Answer, connected, exchange, head, receive
 
 JSON = "Content-Type: application/json"
@@ -48,7 +49,7 @@ def test_a_chunked_body_is_refused_at_the_limit(service: Running) -> None:
     assert (answer.status, answer.code) == (413, "too_large")
     assert answer.json["limit"] == 8 * 1024 * 1024
     assert answer.closed
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < within(5)
 
 
 def test_a_body_whose_length_is_over_the_limit_is_refused_before_it_comes(service: Running) -> None:
@@ -63,7 +64,7 @@ def test_a_body_that_stops_is_refused_in_time(hasty: Running) -> None:
     answer = exchange(hasty, head("POST", "/v1/probe", JSON, "Content-Length: 10"), b'{"a":')
     assert (answer.status, answer.code) == (408, "timeout")
     assert answer.closed
-    assert 0.9 < time.monotonic() - began < 5
+    assert 0.9 < time.monotonic() - began < within(5)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_slow_headers_are_closed_in_time(hasty: Running) -> None:
                 break
         answer = receive(sock)
     assert (answer.status, answer.code, answer.closed) == (408, "timeout", True)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < within(3)
 
 
 def test_a_part_of_a_request_behind_a_whole_one_has_its_own_time(hasty: Running) -> None:
@@ -109,7 +110,7 @@ def test_a_part_of_a_request_behind_a_whole_one_has_its_own_time(hasty: Running)
         began = time.monotonic()
         while sock.recv(4096):
             pass
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < within(3)
 
 
 def test_a_silent_connection_is_closed(hasty: Running) -> None:

@@ -94,6 +94,7 @@ async def test_it_has_no_route_that_writes(viewed: Service) -> None:
         assert (await page.get("/ui/")).status_code == 200
 
 
+@pytest.mark.full
 @pytest.mark.processes
 def test_a_transcript_is_shown_until_interrupted(tmp_path: Path) -> None:
     """Nothing is stored, and the printed address opens the session."""
@@ -120,6 +121,7 @@ def test_a_transcript_is_shown_until_interrupted(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} <= {".cache"}, "of the tokenizer"
 
 
+@pytest.mark.full
 @pytest.mark.processes
 @pytest.mark.parametrize(
     ("arguments", "word"),

@@ -81,6 +81,7 @@ def test_any_history_folds_to_the_same_state_in_runs(raw: dict, steps: list, cut
     assert SESSION_IN_RUNS.fold(events[place:], SESSION.fold(events[:place])) == SESSION.fold(events)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "broken"),
     [

@@ -85,6 +85,7 @@ def _whole_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_index, "_PAGE", 10_000)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["session_index", "search", "jobs"])
 async def test_a_page_of_many_sessions_costs_what_one_of_few_costs(name: str) -> None:
     assert await calls(name, FEW) == await calls(name, MANY)

@@ -73,6 +73,7 @@ async def test_catching_up_each_namespace_by_itself_is_noticed(namespace: str, m
     assert len(costs[1]) > 4 * len(costs[0])
 
 
+@pytest.mark.full
 async def test_a_search_of_memory_in_many_namespaces_costs_what_one_in_few_costs(store: Store, namespace: str) -> None:
     costs = []
     for number in (FEW, MANY):

@@ -154,6 +154,7 @@ async def test_a_rebuild_that_reads_where_it_writes_is_noticed(
     assert len(await store.session_index.page(namespace_uuid, build)) < whole
 
 
+@pytest.mark.full
 @pytest.mark.postgres
 async def test_a_rebuild_continues_where_it_was_killed(
     server: Server, shared_database: str, postgres_store: PostgresStore, namespace: str, chance: random.Random

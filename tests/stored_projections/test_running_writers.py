@@ -17,6 +17,8 @@ from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from tests.support.ledgers import ledger_over
 
+pytestmark = pytest.mark.full
+
 WRITERS, WRITES, REBUILDS = 4, 15, 4
 DEADLINE_S = 120.0
 

@@ -5,6 +5,7 @@ import secrets
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from psycopg import sql
 from ledger.stores.embedded.server import DATABASE, EmbeddedServer
 from ledger.stores.postgres import Target
 from ledger.stores.postgres.migration import upgrade
+from tests.support.orphans import remove_if_killed
+from tests.support.patience import within
 
 #: The login under which applications come through a pooler.
 APPLICATION = "test_application"
@@ -96,6 +99,18 @@ class Server:
         """Return a superuser's connection to database *name*."""
         return psycopg.connect(self.database(name), autocommit=True)
 
+    def await_ended(self, name: str) -> None:
+        """Wait until nobody else is connected to database *name*: what a connection did is counted when it has ended.
+
+        Its client does not wait for that: the server's process ends, and tells its counters, at some time after it.
+        """
+        deadline = time.monotonic() + within(10)
+        others = "SELECT 1 FROM pg_stat_activity WHERE datname = %s AND backend_type = 'client backend'"
+        with self._admin() as admin:
+            while admin.execute(others, (name,)).fetchone():
+                assert time.monotonic() < deadline, f"somebody is still connected to {name}"
+                time.sleep(0.005)
+
     def _template(self) -> str:
         name = "ledger_template"
         with self._admin() as admin:
@@ -104,6 +119,7 @@ class Server:
             with suppress(psycopg.errors.DuplicateDatabase):
                 self._create(name, None)
             upgrade(self.database(name))
+        self.await_ended(name)  # nobody may be connected to what is copied; the server waits for 5 seconds, and refuses
         return name
 
     def _create(self, name: str, template: str | None) -> None:
@@ -127,6 +143,7 @@ def server_folder() -> Iterator[Path]:
     in_memory = MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free >= ENOUGH_BYTES
     parent = MEMORY_DISK if in_memory else None
     with tempfile.TemporaryDirectory(prefix="ledger-", dir=parent, ignore_cleanup_errors=True) as folder:
+        remove_if_killed(Path(folder))
         yield Path(folder)
 
 

@@ -2,7 +2,9 @@
 
 import os
 import secrets
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from random import Random
 from typing import Final, TypeVar
 
@@ -11,7 +13,7 @@ from hypothesis import HealthCheck, settings
 T = TypeVar("T")
 
 _EXAMPLES: Final = 30
-#: By TEST_EXAMPLES: ``make test-slow`` tries all that a law asks for, ``make test-quick`` a few.
+#: By TEST_EXAMPLES: ``make test-slow`` tries all that a law asks for, ``make test`` and ``make test-quick`` a few.
 _AT_MOST: Final = {"all": 1_000_000, "few": 10}.get(os.environ.get("TEST_EXAMPLES", ""), _EXAMPLES)
 
 
@@ -28,6 +30,43 @@ def some(cases: Sequence[T]) -> list[T]:
     seed = secrets.randbits(32)
     print(f"seed {seed}")
     return Random(seed).sample(cases, most)
+
+
+#: With a few examples: the time that random histories of a test may take in all, and how many it tries at least.
+_HISTORIES_S: Final = 1.0
+_HISTORIES: Final = 10
+
+
+@contextmanager
+def seeds(count: int) -> Iterator[Iterator[int]]:
+    """Yield seeds of *count* histories, or of as many as fit into the time of this run, and print which and how many.
+
+    The time is that of this process, so that a machine with other work tries as many.
+    """
+    start, tried = secrets.randbits(32), 0
+
+    def one_by_one() -> Iterator[int]:
+        nonlocal tried
+        begun = time.process_time()
+        while tried < count and (not _is_short() or tried < _HISTORIES or time.process_time() - begun < _HISTORIES_S):
+            tried += 1
+            yield start + tried - 1
+
+    try:
+        yield one_by_one()
+    finally:
+        print(f"seeds {start} … {start + tried - 1}: {tried} of {count} histories")
+
+
+def seeds_to_fail(count: int) -> list[int]:
+    """Return seeds for a negative control, which ends at the first that fails, and print the first one."""
+    start = secrets.randbits(32)
+    print(f"seeds from {start}")
+    return list(range(start, start + count))
+
+
+def _is_short() -> bool:
+    return os.environ.get("TEST_EXAMPLES") == "few"
 
 
 def load_profile() -> None:

@@ -110,6 +110,7 @@ async def check_verifies(stores: list[Store], namespace: str, seed: int, count: 
     assert report.checked > 10 * count, "something was written"
 
 
+@pytest.mark.full
 async def test_verifies_during_writes_raise_no_alarm(stores: list[Store], namespace: str, seed: int) -> None:
     await check_verifies(stores, namespace, seed, 10)
 

@@ -53,12 +53,14 @@ def test_a_replay_is_linear(name: str) -> None:
     assert growth(lambda events: replay(events, config)) < 1.25
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", CONFIGS)
 def test_measuring_a_session_is_linear(name: str) -> None:
     config, prices = memory_config.load(CONFIGS[name]), load_prices()
     assert growth(lambda events: measure("s", events, name, config, prices=prices)) < 1.25
 
 
+@pytest.mark.full
 def test_a_replay_that_looks_at_all_entries_for_each_event_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control."""
     config = memory_config.load(CONFIGS["full"])

@@ -33,6 +33,8 @@ from tests.support.model_endpoint import Behaviour, Endpoint, Exchange, says
 from tests.support.worker_process import POINTS, SHORT
 from tests.support.worker_scene import OSLO, Scene, finds, work, worked, worker
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parents[2]
 #: Ten messages of ten tokens are more than 70, and the newest four stay.
 SMALL = {"profile": "working_memory", "context_window": 100}

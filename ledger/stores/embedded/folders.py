@@ -1,10 +1,13 @@
-"""The folders of the embedded server, and the user that it runs as if this process is root."""
+"""The folders of the embedded server, what they say of it, and the user that it runs as if this process is root."""
 
 import os
 import stat
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import psutil
 
 from ledger.errors import DatabaseUnavailable
 
@@ -65,3 +68,17 @@ def server_user() -> "pwd.struct_passwd | None":
     if created.returncode != 0:
         raise DatabaseUnavailable("PostgreSQL cannot run as root; run as another user, or create a user postgres")
     return pwd.getpwnam("memory-ledger")
+
+
+def is_starting(cluster: Path) -> bool:
+    """Tell whether a process is about to be the server of *cluster*, which may have no pid file yet."""
+    commands = (" ".join(each.info["cmdline"] or ()) for each in psutil.process_iter(["cmdline"]))
+    return any("postgres" in command and "-D" in command and str(cluster) in command for command in commands)
+
+
+def lost_socket(cluster: Path, socket: str) -> bool:
+    """Tell whether the server's *socket* is gone: it names the folder in its pid file once it has made it."""
+    with suppress(OSError):
+        named = (cluster / "postmaster.pid").read_text().splitlines()[4:5]
+        return any(named) and not (Path(named[0]) / socket).exists()
+    return False

@@ -27,7 +27,7 @@ import platformdirs
 import psutil
 
 from ledger.errors import DatabaseUnavailable
-from ledger.stores.embedded.folders import is_root, own, server_user
+from ledger.stores.embedded.folders import is_root, is_starting, lost_socket, own, server_user
 
 DATABASE: Final = "memory_ledger"
 SUPERUSER: Final = "postgres"
@@ -35,8 +35,8 @@ PORT: Final = 5432
 _SOCKET_PATH_BYTES: Final = 100  # the limit of a socket's path is 107 bytes on Linux, 103 on macOS
 _SOCKET: Final = f".s.PGSQL.{PORT}"
 _DATA_PATH_BYTES: Final = 900  # PostgreSQL's paths have at most 1,023
-_SOCKET_S: Final = 3.0  # a server that has no socket after this time has lost it
-_GRACE_S: Final = 1.0  # a server that has no pid file after this time has died
+_SOCKET_S: Final = 3.0  # after this time one looks whether a server has lost its socket
+_GRACE_S: Final = 1.0  # after this time one looks whether a server without a pid file has died
 _PAUSE_S: Final = 0.1  # before a failed start is repeated
 _START_AGAIN_S: Final = 8.0  # a caller waits for it
 #: Errors of a start right after a crash, while the dead server's backends are still ending.
@@ -200,9 +200,9 @@ class EmbeddedServer:
                 if any(words in self._logged(log_size) for words in _TEMPORARY):
                     time.sleep(_PAUSE_S)
                     log_size, launched = self._launch(), time.monotonic()
-                elif time.monotonic() - launched > _GRACE_S:
+                elif time.monotonic() - launched > _GRACE_S and not is_starting(self._cluster):
                     break
-            elif time.monotonic() - launched > _SOCKET_S and not (self.socket_dir / _SOCKET).exists():
+            elif time.monotonic() - launched > _SOCKET_S and lost_socket(self._cluster, _SOCKET):
                 raise DatabaseUnavailable(
                     f"the embedded PostgreSQL runs, but its socket in {self.socket_dir} was removed; "
                     "run `memory-ledger db stop`, then try again"
