@@ -1,6 +1,6 @@
 """What a user reads explains itself: no number of a rule, no section of the specification, no seed.
 
-Developers read these numbers, in docs/spec/, in decisions.md, in comments and in what is not public.
+Developers read these numbers, in docs/spec/, in docs/decisions/, in comments and in what is not public.
 """
 
 import ast
@@ -24,7 +24,7 @@ from tests.docs.citations import ANY, ROOT, SPEC, docstrings, texts
 
 assert command_table, "the commands are registered by importing them"
 
-_DEVELOPERS = {ROOT / "docs" / "decisions.md", *SPEC.glob("*.md")}
+_DEVELOPERS = {*(ROOT / "docs" / "decisions").glob("*.md"), *SPEC.glob("*.md")}
 PAGES = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")} - _DEVELOPERS)
 CODE = sorted(path for package in ("ledger", "projections") for path in (ROOT / package).rglob("*.py"))
 

@@ -23,7 +23,7 @@ def shown(markdown: str, page: str) -> str:
         ("concepts.md", "events.md#values", "events.md#values"),
         ("concepts.md", "../SECURITY.md", "project/SECURITY.md"),
         ("guides/agent.md", "../../examples/typescript_port.py", "../project/examples/typescript_port.py"),
-        ("project/CONTRIBUTING.md", "docs/decisions.md", "../decisions.md"),
+        ("project/CONTRIBUTING.md", "docs/decisions/README.md", "../decisions/README.md"),
         ("project/CONTRIBUTING.md", "CHANGELOG.md#added", "CHANGELOG.md#added"),
         ("concepts.md", "https://example.org/a", "https://example.org/a"),
         ("concepts.md", "#forks", "#forks"),
