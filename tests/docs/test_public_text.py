@@ -141,7 +141,7 @@ def public_docstrings(node: ast.ClassDef) -> Iterator[str]:
 
 def use_cases() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     """Yield the functions behind the methods of a ledger."""
-    for path in (ROOT / "ledger" / "application").glob("*.py"):
+    for path in (ROOT / "ledger" / "application").rglob("*.py"):
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
                 yield f"{path.stem}.{node.name}", node

@@ -28,6 +28,7 @@ from ledger.events import CompactionCompleted, EntryAdded, ForkedFrom, MemoryAdd
 from ledger.events.session_events import Extraction
 from ledger.formats.export.file_lines import EventLine
 from ledger.history import difference, state_comparison
+from ledger.history.difference import Answers
 from ledger.history.log_page import ListedEvent, LogPage
 from ledger.history.log_reads import EntryChange, EntryFate, EntryRecord, LoggedEvent
 from ledger.indexes.search.search_results import SearchResult
@@ -35,7 +36,6 @@ from ledger.llm import prices
 from ledger.llm.compaction.compaction_result import CompactionResult
 from ledger.long_term_memory.record_results import LongTermRecord, Revision
 from ledger.ports.session_index import IndexedSession
-from ledger.replay.what_if.run import Answers
 from ledger.server.native import (
     audit_routes,
     caller_routes,
