@@ -153,7 +153,7 @@ async def test_without_the_checks_of_entries_and_names_their_tests_fail(monkeypa
 
 
 async def test_without_the_checks_of_integers_their_tests_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("entries", "reading", "handle"):
+    for module in ("writing.entry_writes", "reading.session_reads", "handle"):
         monkeypatch.setattr(f"ledger.application.{module}.check_integer", lambda value, **bounds: value)
     monkeypatch.setattr("ledger.application.writing.entry_writes.BATCH_ENTRIES", 10**9)
     cases = {"N-6 1,001 entries", "I-45 minus one", "I-45 2**63", "N-6 a list of 1,001 rows", "a list of no rows"}

@@ -152,7 +152,7 @@ def test_a_command_loads_no_other_commands_code() -> None:
     loaded = loaded_for("show", "--help")
     assert "ledger.cli.show_commands" in loaded
     assert not within(SERVICE, loaded)
-    assert not {f"ledger.cli.{name}" for name in ("serve", "worker", "demo", "backtest")} & loaded
+    assert not {f"ledger.cli.{name}" for name in ("serve", "worker_commands", "demo", "backtest")} & loaded
 
 
 @pytest.mark.processes

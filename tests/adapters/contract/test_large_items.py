@@ -178,8 +178,8 @@ async def test_values_that_are_not_stored_are_missed(large: LargeKind, monkeypat
     async def keeps_nothing(*given: Any) -> list[Any]:
         return []
 
-    for module in ("entries", "entries_with_data", "tail"):
-        monkeypatch.setattr(f"ledger.application.{module}.keep_once", keeps_nothing)
+    for module in ("entry_writes", "entries_with_data", "tail"):
+        monkeypatch.setattr(f"ledger.application.writing.{module}.keep_once", keeps_nothing)
     monkeypatch.setattr("ledger.adapters.langgraph.checkpoint_writes.blob_values", lambda blobs, besides=(): [])
     store = InMemoryStore()
     try:
