@@ -56,7 +56,7 @@ class Numbering(msgspec.Struct, frozen=True):
         following = self.first_version(last + 1)
         high = sys.maxsize if following is None else following - 1  # the newest item includes pending entries
         if not self.strays:
-            return tuple(entry for entry in window.within(((low, high),)) if not entry.pinned)
+            return tuple([entry for entry in window.within(((low, high),)) if not entry.pinned])
         away = {version for version, home in self.strays if not low <= _place(home) <= high}
         found = [entry for entry in window.within(((low, high),)) if not entry.pinned and entry.version not in away]
         for version, home in self.strays:
@@ -69,7 +69,8 @@ class Numbering(msgspec.Struct, frozen=True):
         if self.strays:
             groups = (self.members(window, number, number) for number in range(first, last + 1))
             return [group for group in groups if group]
-        starts = [start for number in range(first, last + 1) if (start := self.first_version(number)) is not None]
+        stored = range(max(0, first - 1 - self.dropped), min(len(self.starts), last - self.dropped))
+        starts = [self.starts[index] for index in stored]
         found = self.members(window, first, last)
         return [tuple(group) for _, group in groupby(found, key=lambda entry: bisect_right(starts, entry.version))]
 
@@ -111,7 +112,8 @@ class Items(msgspec.Struct, frozen=True):
 
     def count(self, unit: ItemUnit) -> int:
         """Return n, the number of items of *unit* so far."""
-        started = self.numbering(unit).started
+        numbering = self.numbering(unit)
+        started = numbering.dropped + len(numbering.starts)
         if unit == "entry" or not (self.closed or self.counted):
             return max(0, started - 1)
         return started

@@ -3,6 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import overload
 
 import msgspec
@@ -121,6 +122,8 @@ class PagedEntries:
 
     def within(self, covered: Ranges) -> tuple[Entry, ...]:
         """Return the entries in *covered*, oldest first."""
+        if not self.pages and len(covered) == 1:
+            return _between(self.tail, *covered[0])
         touched: dict[int, EntryPage] = {}
         for first, last in covered:
             for index in range(bisect_left(self.pages, first, key=_last), len(self.pages)):
@@ -225,6 +228,8 @@ class Removed(msgspec.Struct, frozen=True):
 
 
 def _read(pages: Sequence[EntryPage]) -> list[tuple[Entry, ...]]:
+    if not pages:
+        return []
     missing = [page for page in pages if page.entries is None]
     if missing:
         raise PagesMissing(missing)
@@ -236,12 +241,8 @@ def _between(entries: tuple[Entry, ...], first: int, last: int) -> tuple[Entry, 
     return entries[low : bisect_right(entries, last, lo=low, key=_version)]
 
 
-def _version(entry: Entry) -> int:
-    return entry.version
-
-
-def _last(page: EntryPage) -> int:
-    return page.last
+_version = attrgetter("version")
+_last = attrgetter("last")
 
 
 def _touches(covered: Ranges, first: int, last: int) -> bool:

@@ -1,6 +1,7 @@
 """Groups of entries: answers, units, which are never split, and interactions. Source: R-GEN-7 … R-GEN-12."""
 
 from collections.abc import Container, Iterable, Sequence
+from operator import attrgetter
 
 import msgspec
 
@@ -81,7 +82,7 @@ class AnswerRun(msgspec.Struct, frozen=True):
 def answer_after(answer: AnswerRun | None, entry: Entry) -> AnswerRun | None:
     """Return the answer that *entry* is part of, the next one after *answer*; None if it is not the assistant's."""
     if not entry.answers:
-        return answer if entry.of_server_tool else None
+        return answer if answer is not None and entry.of_server_tool else None
     calls = entry.kind == "tool_call"
     waits = calls and not entry.of_server_tool
     if answer is not None and answer.goes_on_with(entry):
@@ -107,7 +108,8 @@ class Pairing:
     """The units of *entries*, oldest first, independent of later entries. Source: R-GEN-8, R-GEN-9.
 
     *units* are in the order of their oldest entry. *closed_at* maps the version of a tool call to the version that
-    closed it: that of its result, or of a user message before any result. No answer goes on at the versions *apart*.
+    closed it: that of its result, or of a user message before any result; the others are *open_calls*. No answer goes
+    on at the versions *apart*.
     """
 
     def __init__(self, entries: Iterable[Entry], *, apart: Container[int] = ()) -> None:
@@ -146,6 +148,7 @@ class Pairing:
             answer = answer_after(answer, entry)
             if entry.kind == "tool_call":
                 waiting.append((Call(entry.version, entry.tool_call_id, entry.tool_name), units[-1]))
+        self.open_calls = {call.version for call, _ in waiting} - self.closed_at.keys()
 
 
 def group_units(entries: Iterable[Entry], *, apart: Container[int] = ()) -> tuple[Unit, ...]:
@@ -154,13 +157,10 @@ def group_units(entries: Iterable[Entry], *, apart: Container[int] = ()) -> tupl
     At the versions *apart*, where something is left out before the entry, no answer goes on.
     """
     pairing = Pairing(entries, apart=apart)
-    return tuple(
-        Unit(
-            tuple(unit),
-            open=any(entry.kind == "tool_call" and entry.version not in pairing.closed_at for entry in unit),
-        )
-        for unit in pairing.units
-    )
+    units = [tuple(unit) for unit in pairing.units]
+    if not pairing.open_calls:
+        return tuple(map(Unit, units))
+    return tuple(Unit(unit, open=any(entry.version in pairing.open_calls for entry in unit)) for unit in units)
 
 
 def group_interactions(entries: Iterable[Entry]) -> tuple[Interaction, ...]:
@@ -177,7 +177,7 @@ def group_interactions(entries: Iterable[Entry]) -> tuple[Interaction, ...]:
         groups[-1].append(unit)
     interactions = []
     for index, units in enumerate(groups):
-        members = tuple(sorted((entry for unit in units for entry in unit.entries), key=lambda entry: entry.version))
+        members = tuple(sorted([entry for unit in units for entry in unit.entries], key=attrgetter("version")))
         closed = index < len(groups) - 1 or (members[-1].ends_turn and not any(unit.open for unit in units))
         interactions.append(Interaction(members, closed))
     return tuple(interactions)

@@ -52,7 +52,7 @@ class ActiveEntries(msgspec.Struct, frozen=True):
     def all_pinned(self) -> tuple[Entry, ...]:
         """Return the pinned entries, which every window shows."""
         # R-WIN-2
-        return self.within(ranges.ranges_of(self.pinned))
+        return self.within(ranges.ranges_of(self.pinned)) if self.pinned else ()
 
     @property
     def opening(self) -> Entry | None:
@@ -209,12 +209,12 @@ class Window(msgspec.Struct, frozen=True):
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The shown entries, in shown order."""
-        return tuple(item for item in self.items if isinstance(item, Entry))
+        return tuple([item for item in self.items if isinstance(item, Entry)])
 
     @property
     def summaries(self) -> tuple[Summary, ...]:
         """The shown summaries, in shown order."""
-        return tuple(item for item in self.items if isinstance(item, Summary))
+        return tuple([item for item in self.items if isinstance(item, Summary)])
 
     @property
     def apart(self) -> frozenset[int]:

@@ -8,27 +8,15 @@ import sys
 from io import TextIOWrapper
 
 from ledger.cli.command_table import help_text
+from ledger.cli.exit_codes import REFUSED, Terminated, exit_code_of
 from ledger.release import RELEASE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
-    from typing import Final, NoReturn
+    from typing import NoReturn
 
 __all__ = ["main"]
-
-REFUSED: Final = 2
-INTERRUPTED: Final = 130
-TERMINATED: Final = 143
-
-
-class Terminated(KeyboardInterrupt):
-    """A SIGTERM, which ends a command as Ctrl-C does."""
-
-
-def exit_code_of(interruption: KeyboardInterrupt) -> int:
-    """Return the exit code of a command that was interrupted."""
-    return TERMINATED if isinstance(interruption, Terminated) else INTERRUPTED
 
 
 def main() -> None:

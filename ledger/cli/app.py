@@ -18,8 +18,8 @@ import anyio
 import typer
 from typer.core import TyperGroup
 
-from ledger.cli import REFUSED, exit_code_of
 from ledger.cli.command_table import ALONE, OPTIONS, help_text, modules
+from ledger.cli.exit_codes import REFUSED, exit_code_of
 from ledger.cli.output import Output
 from ledger.errors import InvalidInput, LedgerError, Unavailable
 from ledger.indexes.stored_projections.staleness import collected

@@ -25,8 +25,8 @@ def mcp(
     """
     opts = options()
     if http is not None:
+        from ledger.server.launch import serve  # noqa: PLC0415 - loads the web framework
         from ledger.server.service_settings import check_address, load_service_settings  # noqa: PLC0415
-        from ledger.server.serving import serve  # noqa: PLC0415 - loads the web framework
 
         service = load_service_settings(port=http, mcp="read_only" if read_only else "on")
         check_address(service)

@@ -18,8 +18,8 @@ def serve(
 
     Requests that name no namespace use that of --namespace.
     """
+    from ledger.server.launch import serve as run_service  # noqa: PLC0415 - loads the web framework
     from ledger.server.service_settings import check_address, load_service_settings  # noqa: PLC0415
-    from ledger.server.serving import serve as run_service  # noqa: PLC0415 - loads the web framework
 
     opts = options()
     service = load_service_settings(host=host, port=port, worker=False if no_worker else None)

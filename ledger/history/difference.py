@@ -9,11 +9,10 @@ from msgspec.structs import replace
 from ledger.events import Ranges
 from ledger.history.state_comparison import Changes, Pair, compare
 from ledger.session.state import SessionState
-from ledger.session.views import current_turn, stats_of, window_of
+from ledger.session.views import current_turn, stats_of
 from projections.entries import Entry
 from projections.memory_config.budget import Budget, budget_of
 from projections.stats import SessionStats, Spending
-from projections.strategies.base import NO_HINTS, Hints
 from projections.summaries import Summary
 from projections.window import Window
 
@@ -27,10 +26,10 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiffInput(msgspec.Struct, frozen=True, kw_only=True):
-    """A state, what a search adds to its window, and what its compactions have cost since the session began."""
+    """A state, what the model is shown of it, and what its compactions have cost since the session began."""
 
     state: SessionState
-    hints: Hints = NO_HINTS
+    window: Window
     spent: Spending = Spending()
     what_if: bool = False
 
@@ -72,12 +71,12 @@ def difference(before: DiffInput, after: DiffInput, covered: Ranges = ()) -> Dif
     *covered* are the versions that compactions took out of the window between. Data and memories of a what-if are not
     compared: no config changes them.
     """
-    first, other = (window_of(side.state, side.hints) for side in (before, after))
-    entries = [{entry.version: entry for entry in window.entries} for window in (first, other)]
-    summaries = [{_identity(summary): summary for summary in window.summaries} for window in (first, other)]
+    windows = (before.window, after.window)
+    entries = [{entry.version: entry for entry in window.entries} for window in windows]
+    summaries = [{_identity(summary): summary for summary in window.summaries} for window in windows]
     return Difference(
-        before=_side(before, first, entries[0], entries[1], summaries[0], summaries[1]),
-        after=_side(after, other, entries[1], entries[0], summaries[1], summaries[0]),
+        before=_side(before, entries[0], entries[1], summaries[0], summaries[1]),
+        after=_side(after, entries[1], entries[0], summaries[1], summaries[0]),
         edited=tuple(
             Pair(entry, entries[1][version])
             for version, entry in entries[0].items()
@@ -102,7 +101,6 @@ def _identity(summary: Summary) -> tuple[str, Ranges, int, str]:
 
 def _side(
     side: DiffInput,
-    window: Window,
     entries: dict[int, Entry],
     other_entries: dict[int, Entry],
     summaries: dict[tuple[str, Ranges, int, str], Summary],
@@ -113,7 +111,7 @@ def _side(
         what_if=side.what_if,
         stats=stats_of(side.state),
         spent=side.spent,
-        budget=budget_of(window, side.state.config, current_turn(side.state)),
+        budget=budget_of(side.window, side.state.config, current_turn(side.state)),
         only_entries=tuple(entry for version, entry in entries.items() if version not in other_entries),
         only_summaries=tuple(found for identity, found in summaries.items() if identity not in other_summaries),
     )

@@ -17,15 +17,15 @@ from ledger.errors import InvalidInput, LedgerError, NotPermitted
 from ledger.memory import MemoryLedger
 from ledger.server.access import callers
 from ledger.server.http import problems
-from ledger.server.mcp_routes import MCP_PATH
 from ledger.server.service import Service, service_of
 from ledger.server.service_settings import ServiceSettings
 
 
 class McpEndpoint:
-    """Answers the requests of the protocol."""
+    """Answers the requests of the protocol, at *path*."""
 
-    def __init__(self, settings: ServiceSettings, *, read_only: bool) -> None:
+    def __init__(self, settings: ServiceSettings, path: str, *, read_only: bool) -> None:
+        self._path = path
         self._server = server_over(CallersLedger(), read_only=read_only)
         self._most_bytes = settings.max_body_bytes
 
@@ -33,7 +33,7 @@ class McpEndpoint:
         """Answer one request."""
         request = Request(scope, receive, send)
         state = scope.setdefault("state", {})
-        state["route"] = MCP_PATH
+        state["route"] = self._path
         try:
             _check_origin(request)
             known = await callers.caller(request)

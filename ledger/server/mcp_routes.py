@@ -52,5 +52,5 @@ def mcp_routes(settings: ServiceSettings) -> list[Route]:
         raise
     from ledger.server.mcp_endpoint import McpEndpoint  # noqa: PLC0415 - an extra
 
-    endpoint = McpEndpoint(settings, read_only=settings.mcp == "read_only")
+    endpoint = McpEndpoint(settings, MCP_PATH, read_only=settings.mcp == "read_only")
     return [Route(MCP_PATH, endpoint, methods=["POST"], name="mcp", include_in_schema=False)]

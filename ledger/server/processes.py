@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from ledger.errors import LedgerError, Unavailable
 from ledger.server.service_settings import ServiceSettings
+from ledger.server.serving import serve_from
 from ledger.server.traffic.metrics import SHARED_FOLDER, forget_process
 from ledger.settings import Settings
 from ledger.stores.factory import open_store
@@ -166,8 +167,6 @@ def _shared_metrics(settings: ServiceSettings) -> Iterator[None]:
 def _serve_in_child(
     listeners: Sequence[socket.socket], settings: Settings, service_settings: ServiceSettings, started: Connection
 ) -> None:
-    from ledger.server.serving import serve_from  # noqa: PLC0415 - it imports this module
-
     def answer(refused: str) -> None:
         if not started.closed:
             started.send(refused)

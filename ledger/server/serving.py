@@ -1,4 +1,4 @@
-"""Run the application under uvicorn."""
+"""Run the application under uvicorn, in this process."""
 
 import asyncio
 import gc
@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 
 import uvicorn
 from fastapi import FastAPI
@@ -20,14 +20,11 @@ from ledger.server.heavy_requests import HeavyRequests, helper
 from ledger.server.helper_process import HelperProcess
 from ledger.server.http.guard import RequestGuard
 from ledger.server.http.protocol import guarded_protocol
-from ledger.server.processes import Processes
 from ledger.server.service import Service
 from ledger.server.service_settings import ServiceSettings
 from ledger.server.traffic import logs, tracing
 from ledger.server.traffic.observers import Observers, RequestLog, RequestObserver
 from ledger.settings import Settings
-from ledger.stores.factory import open_embedded_server, open_store
-from ledger.stores.snapshot_key import with_common_key
 from ledger.worker import Worker
 
 _KEEP_ALIVE_S = 5
@@ -64,37 +61,6 @@ class GracefulServer(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-async def serve(
-    settings: Settings, service_settings: ServiceSettings, *, processes: int = 1, say: Callable[[str], None]
-) -> None:
-    """Serve with one or more *processes* until a signal arrives; then let accepted requests finish.
-
-    Raises:
-        Unavailable: the service cannot listen on the address.
-        DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
-    """
-    settings, service_settings = with_common_key(settings), service_settings.with_ui_key()
-    with _listening(service_settings) as (listeners, bound):
-
-        def ready() -> None:
-            if service_settings.auth_mode == "none":
-                say("authentication is off (AUTH_MODE=none): everyone who can reach this address may do everything")
-            for listener in listeners[1:]:
-                say(f"health and metrics on {_url(listener)}")
-            if service_settings.ui:
-                say(f"viewer on {_url(listeners[0])}/ui/")
-            say(f"listening on {_url(listeners[0])}")
-
-        async with open_embedded_server(settings):
-            if processes == 1:
-                await serve_from(listeners, settings, bound, ready=ready)
-            else:
-                await (await open_store(settings, served=True)).close()  # its errors, before there are processes
-                logs.configure(service_settings.log_level)
-                gc.freeze()  # as in `serve_from`
-                await Processes(listeners, settings, bound, processes).run(ready=ready)
-
-
 async def serve_from(
     listeners: Sequence[socket.socket],
     settings: Settings,
@@ -105,7 +71,8 @@ async def serve_from(
 ) -> None:
     """Serve the connections of *listeners* in this process, from *store* if given; call *ready* before the first.
 
-    It raises the errors of `serve`.
+    Raises:
+        DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
     """
     async with (
         Service.open(settings, service_settings, store=store) as service,
@@ -126,18 +93,6 @@ def _numbers(service: Service, worker: Worker | None) -> AbstractAsyncContextMan
     return service.metrics.gauges.following(service.services, notifier=service.notifier, worker=worker)
 
 
-@contextmanager
-def _listening(settings: ServiceSettings) -> Iterator[tuple[list[socket.socket], ServiceSettings]]:
-    """Yield the listening sockets, the management port last, and the settings with the number of that port."""
-    with ExitStack() as stack:
-        listeners = [stack.enter_context(listener_on(settings.host, settings.port))]
-        if settings.management_port is not None:
-            management = stack.enter_context(listener_on(settings.management_host, settings.management_port))
-            settings = settings.model_copy(update={"management_port": management.getsockname()[1]})
-            listeners.append(management)
-        yield listeners, settings
-
-
 def listener_on(host: str, port: int) -> socket.socket:
     """Return a listening socket.
 
@@ -149,11 +104,6 @@ def listener_on(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as fault:
         raise Unavailable(f"cannot listen on port {port}: {fault.strerror or 'bad address'}") from fault
-
-
-def _url(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def configuration(

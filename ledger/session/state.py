@@ -112,7 +112,10 @@ class SessionState(msgspec.Struct, frozen=True):
 
     def progress_of(self, key: str) -> Any:
         """Return what the strategy with *key* folded; None at first."""
-        return next((folded for own, folded in self.progress if own == key), None)
+        for own, folded in self.progress:
+            if own == key:
+                return folded
+        return None
 
 
 def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
@@ -200,18 +203,22 @@ def end_of_batch(state: SessionState) -> SessionState:
     Readers and planners use this; `evolve` applies it when the first event of another batch comes.
     """
     numbered = items.end_batch(state.items)
-    live, progress = state.summaries, list(state.progress)
+    live, progress = state.summaries, dict[str, Any]()
+    for key, folded in state.progress:
+        progress.setdefault(key, folded)  # an event of another's file may name a strategy twice: the first counts
     for compaction in state.config.compactions:
         fold = COMPACTIONS[compaction.type].progress
         if fold is not None:
-            folded = fold.advance(compaction, state.progress_of(compaction.key), numbered, state.window)
-            progress = [(key, old) for key, old in progress if key != compaction.key] + [(compaction.key, folded)]
-            live = live.evict(compaction.key, before=fold.evicts_before(compaction, folded))
+            folded = fold.advance(compaction, progress.pop(compaction.key, None), numbered, state.window)
+            progress[compaction.key] = folded
+            if live.live:
+                live = live.evict(compaction.key, before=fold.evicts_before(compaction, folded))
     if live.live:
         live = _with_room(live, state.config)
-    if numbered is state.items and live is state.summaries and tuple(progress) == state.progress:
+    after = tuple(progress.items())
+    if numbered is state.items and live is state.summaries and after == state.progress:
         return state
-    return replace(state, items=numbered, summaries=live, progress=tuple(progress))
+    return replace(state, items=numbered, summaries=live, progress=after)
 
 
 def _with_room(live: LiveSummaries, now: MemoryConfig) -> LiveSummaries:

@@ -159,7 +159,8 @@ def _over_budget(state: SessionState) -> bool:
     limit = state.config.token_limit
     if limit is not None and state.shown_tokens() > limit:
         return True
-    return any(isinstance(each, TokenThreshold) and over(each, state) for each in _effective(state))
+    watched = [each for each in state.config.compactions if isinstance(each, TokenThreshold)]
+    return any(over(state.config.effective(each), state) for each in watched)
 
 
 def _last_compaction(state: SessionState) -> datetime | None:

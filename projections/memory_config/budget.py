@@ -55,10 +55,11 @@ def budget_of(window: Window, config: MemoryConfig, current_turn: Container[int]
     *current_turn* are the versions of the entries of an unfinished interaction.
     """
     limits = [limit for limit in (config.token_limit, window.limit) if limit is not None]
+    preserved = config.preserved
     recalled = {version for version, _ in window.recalled}
     parts: dict[EntryPart, int] = {"system": 0, "pinned": 0, "current_turn": 0, "history": 0, "recalled": 0}
     for entry in window.entries:
-        parts[part_of(entry, recalled, current_turn, config.preserved)] += entry.tokens
+        parts[part_of(entry, recalled, current_turn, preserved)] += entry.tokens
     return Budget(
         **parts,
         summaries=sum(summary.tokens for summary in window.summaries),
@@ -92,4 +93,4 @@ def part_of(
         return "recalled"
     if entry.version in current_turn:
         return "current_turn"
-    return "history" if names_of(entry).isdisjoint(preserved) else "pinned"
+    return "history" if not preserved or names_of(entry).isdisjoint(preserved) else "pinned"

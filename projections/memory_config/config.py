@@ -3,6 +3,7 @@
 `load` takes any of the accepted shapes (see `shapes`), `dump` writes the canonical one.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -55,8 +56,9 @@ class MemoryConfig(Config):
     @property
     def token_limit(self) -> int | None:
         """The smallest number of tokens that a strategy of the config allows; None if none counts tokens."""
-        limits = [self.effective(part).token_limit for _, part in self.parts]
-        return min((limit for limit in limits if limit is not None), default=None)
+        parts = (self.window, *self.compactions, *((self.limit,) if self.limit is not None else ()))
+        limits = [(part.less(self.reserve_tokens) if self.reserve_tokens else part).token_limit for part in parts]
+        return min([limit for limit in limits if limit is not None], default=None)
 
     @property
     def parts(self) -> "list[tuple[str, WindowConfig | CompactionConfig | TriggerLimit]]":
@@ -98,7 +100,7 @@ def recorded(raw: Mapping[str, Any], *, version: int) -> MemoryConfig:
         UnknownConfig: this release cannot read it.
     """
     try:
-        return load(raw)
+        return _recorded(stored) if (stored := _as_text(raw)) is not None else load(raw)
     except InvalidInput as fault:
         raise UnknownConfig(fault, version=version) from fault
 
@@ -130,6 +132,19 @@ def _faults_in(raw: Mapping[str, Any] | Sequence[Any]) -> Iterator[None]:
 
 DEFAULT = "memory_manager"
 MOST_COMPACTIONS = 20
+
+
+def _as_text(raw: Mapping[str, Any]) -> str | None:
+    """Return *raw* as JSON; None if it is none, which `load` explains."""
+    try:
+        return json.dumps(raw, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+@lru_cache(maxsize=256)
+def _recorded(stored: str) -> MemoryConfig:
+    return load(json.loads(stored))
 
 
 @lru_cache(maxsize=256)

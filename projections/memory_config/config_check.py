@@ -191,11 +191,13 @@ def _answers_left(trial: Trial) -> Iterator[ConfigFinding]:
 
 
 def _preserved(config: MemoryConfig, trial: Trial) -> Iterator[ConfigFinding]:
-    kinds = config.preserved or {"system_instruction"}
     limit = config.token_limit
+    if limit is None:
+        return
+    kinds = config.preserved or {"system_instruction"}
     items = [*trial.state.window.entries, *trial.state.summaries.live]
     tokens = sum(item.tokens for item in items if is_preserved(item, kinds))
-    if limit is not None and tokens > limit:
+    if tokens > limit:
         names = ", ".join(f"`{kind}`" for kind in sorted(kinds))
         advice = "preserve fewer kinds, or raise the limit" if config.preserved else "shorten them, or raise the limit"
         yield ConfigFinding(

@@ -19,6 +19,8 @@ _TWICE = "is given in two spellings; give it once"
 _CANONICAL = {"window", "compactions"}
 _COMMON = {"tokenizer", "summarizer", "formatted_by", "profile", "limit", "reserve_tokens"}
 _FIELD_ALIASES = {"preserve_message_types": "preserve", "formatter": "formatted_by"}
+#: Most of what a config holds, and nothing to go down into.
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 _TYPE_ALIASES = ("memory_strategy_id", "long_term_memory_id", "name")
 _MEMORY_MANAGER = {
     "max_entries",
@@ -263,11 +265,11 @@ def _normalise(raw: Mapping[str, Any], path: str) -> JsonObject:
     """Return *raw* with snake_case keys, down through objects and lists."""
     plain: JsonObject = {}
     for name, value in raw.items():
-        snake = _snake(name)
+        snake = name if name.islower() and name not in _FIELD_ALIASES else _snake(name)
         at = f"{path}.{snake}" if path else snake
         if snake in plain:
             raise InvalidInput("bad_config", _TWICE, field=at)
-        plain[snake] = _normalise_value(value, at)
+        plain[snake] = value if type(value) in _SCALARS else _normalise_value(value, at)
     return plain
 
 
@@ -287,7 +289,8 @@ def _normalise_value(value: Any, path: str) -> Any:
 def _without_nulls(value: Any) -> Any:
     """Return *value* without its null fields, which stand for their defaults (R-CFG-4)."""
     if isinstance(value, dict):
-        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+        present = {name: item for name, item in value.items() if item is not None}
+        return {name: item if type(item) in _SCALARS else _without_nulls(item) for name, item in present.items()}
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 

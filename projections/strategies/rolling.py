@@ -1,5 +1,6 @@
 """Window strategy ``rolling``: the newest items, and the summaries of older blocks. Source: R-001-1 … R-001-9."""
 
+from itertools import chain
 from typing import Final, Literal
 
 from pydantic import Field
@@ -48,8 +49,11 @@ def _with_whole_answers(active: PagedEntries, groups: list[tuple[Entry, ...]]) -
     oldest = begin = active.count_before(min(homes, default=0))
     while begin and oldest - begin < _LONGEST_BEGINNING and (active[begin].answers or active[begin].of_server_tool):
         begin -= 1
+    entries = active[begin:]
+    if len(entries) == len(homes):  # each of them is shown
+        return groups
     missing: dict[int, list[Entry]] = {}
-    for unit in group_units(active[begin:]):
+    for unit in group_units(entries):
         shown = [homes[entry.version] for entry in unit.entries if entry.version in homes]
         if shown and len(shown) < len(unit.entries):
             missing.setdefault(min(shown), []).extend(entry for entry in unit.entries if entry.version not in homes)
@@ -69,13 +73,13 @@ def window(config: Rolling, state: StateView, hints: Hints) -> Window:
     summaries = list(state.summaries.live)
     items: list[Summary | Entry]
     if config.order == "newest_first":
-        items = [*pinned, *(entry for group in reversed(groups) for entry in group), *reversed(summaries)]
+        items = [*pinned, *chain.from_iterable(reversed(groups)), *reversed(summaries)]
     else:
-        items = [*pinned, *summaries, *(entry for group in groups for entry in group)]
-    shown = len(pinned) + sum(len(group) for group in groups)
+        items = [*pinned, *summaries, *chain.from_iterable(groups)]
+    shown = len(pinned) + sum(map(len, groups))
     return Window(
         tuple(items),
-        sum(item.tokens for item in items),
+        sum([item.tokens for item in items]),
         dropped=len(state.window.entries) - shown,
     )
 

@@ -72,19 +72,20 @@ def advance(config: RollingBlocks, progress: Blocks | None, items: Items, window
     skips the blocks whose items have all left.
     """
     blocks = progress or _begun(config, items)
-    count = items.count(config.unit)
+    count, numbering = items.count(config.unit), items.numbering(config.unit)
     edge, number, retained = blocks.edge, blocks.number, blocks.retained
-    seen = max(blocks.seen, items.numbering(config.unit).dropped)  # a foreign event may claim any number
+    seen = max(blocks.seen, numbering.dropped)  # a foreign event may claim any number
     for item in range(seen + 1, count + 1):
         if item - edge >= config.size:
             first = 1 if config.include_first and number == 0 else edge + 1
             number += 1
-            entries = items.numbering(config.unit).members(window, first, item)
+            entries = numbering.members(window, first, item)
             covered = ranges_of(entry.version for entry in entries)
             retained = (*retained, DueBlock(Block(number=number, first_item=first, last_item=item), covered))
             edge = item
-    retained_blocks = tuple(due for due in retained if due.block.number > number - config.max_summaries)
-    return Blocks(max(seen, count), edge, number, retained_blocks)
+    if retained:
+        retained = tuple(due for due in retained if due.block.number > number - config.max_summaries)
+    return Blocks(max(seen, count), edge, number, retained)
 
 
 def _begun(config: RollingBlocks, items: Items) -> Blocks:

@@ -55,14 +55,18 @@ class Versions(msgspec.Struct, frozen=True, array_like=True):
 
     def append(self, version: int) -> "Versions":
         """Return a list with *version* at its end."""
+        if len(self.tail) + 1 < _CHUNK:
+            return Versions(self.chunks, (*self.tail, version), self.skip)
         return self.extend((version,))
 
     def extend(self, versions: Iterable[int]) -> "Versions":
         """Return a list with ascending *versions* at its end, as if each had been appended."""
         flat = (*self.tail, *versions)
         full = len(flat) - len(flat) % _CHUNK
-        packed = (pack(flat[at : at + _CHUNK]) for at in range(0, full, _CHUNK))
-        return Versions((*self.chunks, *packed) if full else self.chunks, flat[full:], self.skip)
+        if not full:
+            return Versions(self.chunks, flat, self.skip)
+        packed = [pack(flat[at : at + _CHUNK]) for at in range(0, full, _CHUNK)]
+        return Versions((*self.chunks, *packed), flat[full:], self.skip)
 
     def without_first(self, count: int) -> "Versions":
         """Return the list without its first *count* versions."""

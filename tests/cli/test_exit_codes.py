@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-import ledger.cli
-from ledger.cli import app, doctor_command
+from ledger.cli import app, doctor_command, exit_codes
 from ledger.cli.verify import EXIT_CODES, NOT_ENOUGH_EXIT
-from tests.support.command_line_page import PAGE, exit_codes
+from tests.support.command_line_page import PAGE
+from tests.support.command_line_page import exit_codes as codes_of_the_page
 
 CLI = Path(app.__file__).parent
 
@@ -20,23 +20,23 @@ IN_CODE = {
     doctor_command._WILL_NOT_START,
     *EXIT_CODES.values(),
     NOT_ENOUGH_EXIT,
-    ledger.cli.INTERRUPTED,
-    ledger.cli.TERMINATED,
+    exit_codes.INTERRUPTED,
+    exit_codes.TERMINATED,
 }
 
 
 def test_the_page_lists_the_codes_of_the_code() -> None:
-    assert set(exit_codes()) == IN_CODE
+    assert set(codes_of_the_page()) == IN_CODE
 
 
 def test_the_exit_codes_are_those_of_the_page() -> None:
     """Each of them is shown by a command in the other files here."""
-    meaning = exit_codes()
+    meaning = codes_of_the_page()
     assert "not available" in meaning[app.UNAVAILABLE]
     assert "refused" in meaning[app.REFUSED]
     assert "doctor" in meaning[3] == meaning[4]
     assert "verify" in meaning[12] == meaning[13] == meaning[20] == meaning[40]
-    assert (ledger.cli.INTERRUPTED, ledger.cli.TERMINATED) == (130, 143)
+    assert (exit_codes.INTERRUPTED, exit_codes.TERMINATED) == (130, 143)
 
 
 def test_the_table_of_verdicts_is_that_of_the_code() -> None:
@@ -56,4 +56,4 @@ def test_a_page_without_a_code_is_noticed(row: str, monkeypatch: pytest.MonkeyPa
     """Negative control."""
     assert row in PAGE
     monkeypatch.setattr("tests.support.command_line_page.PAGE", PAGE.replace(row, "| - |"))
-    assert set(exit_codes()) != IN_CODE
+    assert set(codes_of_the_page()) != IN_CODE

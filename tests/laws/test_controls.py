@@ -7,7 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from ledger.errors import SummaryMissing
-from ledger.events import CompactionCompleted, RecordedEvent
+from ledger.events import CompactionCompleted, EntryAdded, RecordedEvent
+from ledger.replay.what_if.config_replay import Replay
+from ledger.session.state import SESSION
 from projections.entries import Entry
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.values import ranges
@@ -46,6 +48,23 @@ def test_rejects_a_plan_that_depends_on_how_often_it_was_asked_for__LAW_4(monkey
     session = a_session()
     with pytest.raises((AssertionError, SummaryMissing)):
         check_replay(session, CONFIG)
+
+
+@pytest.mark.parametrize("step", [Step("edit"), Step("remove"), Step("clear")])
+def test_rejects_a_replay_that_does_not_note_what_became_of_an_entry__LAW_4(
+    step: Step, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = happened({"profile": "none"}, [*TALK, step])
+    check_replay(session, {"profile": "none"})
+
+    def apply(replay: Replay, event: RecordedEvent) -> None:
+        replay._state = SESSION.evolve(replay._state, event)
+        if isinstance(event.payload, EntryAdded):
+            replay._entries[event.version] = replay._state.window.entries.last
+
+    monkeypatch.setattr(Replay, "_apply", apply)
+    with pytest.raises(AssertionError):
+        check_replay(session, {"profile": "none"})
 
 
 def test_rejects_a_window_that_shows_results_without_their_calls__LAW_9(monkeypatch: pytest.MonkeyPatch) -> None:

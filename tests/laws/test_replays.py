@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from ledger.events import CompactionCompleted, Event, RecordedEvent, SessionCleared
 from ledger.replay.what_if.config_replay import replay
 from ledger.replay.what_if.recorded_answers import cache_of
+from ledger.replay.what_if.replayed import Replayed
 from ledger.session.commands import ChangeConfig
 from ledger.session.state import SESSION, SessionState, end_of_batch
 from ledger.session.views import stats_of, window_of
+from projections.entries import Entry
 from projections.log.history import HISTORY
 from projections.memory_config import config as memory_config
 from projections.strategies import COMPACTIONS
@@ -79,6 +81,20 @@ def check_replay(session: Driven, config: dict[str, Any]) -> None:
     done = replay(session.events, memory_config.load(config), cache_of(session.events), model="scripted")
     assert seen(done.state) == seen(session.state)
     assert len(done.completed) == len(session.completed)
+    check_entries(done, session)
+
+
+def check_entries(done: Replayed, session: Driven) -> None:
+    """Assert that a replay, which notes the entries behind summaries as it goes, has those that `HISTORY` folds."""
+    past = HISTORY.fold(session.events).current()
+    recorded = [each for each in past if each.status in {"active", "covered"}]
+    assert [content(each) for each in done.entries.values()] == [content(each) for each in recorded]
+    assert list(done.entries) == [each.version for each in recorded]
+    assert done.removed == {each.version for each in past if each.status == "removed"}
+
+
+def content(entry: Entry) -> tuple[Any, ...]:
+    return entry.version, entry.entry_id, entry.kind, entry.role, entry.content, entry.tokens, entry.data
 
 
 @each_compaction

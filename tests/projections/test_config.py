@@ -4,10 +4,10 @@ from decimal import Decimal
 
 import pytest
 
-from ledger.errors import InvalidInput
+from ledger.errors import InvalidInput, UnknownConfig
 from ledger.events import ConfigChanged
 from ledger.session.commands import ChangeConfig
-from projections.memory_config.config import MemoryConfig, dump, load, update
+from projections.memory_config.config import MemoryConfig, dump, load, recorded, update
 from projections.strategies import COMPACTIONS, WINDOWS
 from tests.support.specification import given
 
@@ -388,3 +388,32 @@ def test_a_fault_of_a_change_names_its_own_field(changes: dict[str, object], mes
     with pytest.raises(InvalidInput) as refused:
         update(load({}), changes)
     assert str(refused.value) == message
+
+
+def nested(levels: int) -> dict:
+    value: dict = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [{"x": nested(3_000)}, {"max_entries": float("nan")}, {"x": "\ud800"}, {"max_entries": 2**70}, {"prompt": b"x"}],
+    ids=["deep", "nan", "surrogate", "large", "bytes"],
+)
+def test_a_recorded_config_that_is_no_json_is_refused_as_it_is_everywhere(raw: dict) -> None:
+    """A recorded config is found by its text, and these have none, or that of another one."""
+    recorded({"max_entries": None}, version=3)
+    with pytest.raises(InvalidInput) as refused:
+        load(raw)
+    with pytest.raises(UnknownConfig) as unknown:
+        recorded(raw, version=3)
+    assert str(refused.value) in str(unknown.value)
+
+
+def test_a_recorded_config_is_that_of_its_event() -> None:
+    """Negative control: those that differ in one value are two."""
+    first, other = ({"profile": "rolling", "include_first": value} for value in (True, False))
+    assert recorded(first, version=1) == recorded(dict(first), version=2) == load(first)
+    assert recorded(other, version=3) == load(other) != load(first)

@@ -21,7 +21,6 @@ from ledger.replay.what_if.run import answer_source, recorded, run, side_of
 from ledger.results import ConfigLike, Point, WhatIf, When
 from ledger.session.entry_drafts import check_time
 from ledger.session.state import SessionState
-from ledger.session.views import window_of
 from projections.memory_config import config as memory_config
 from projections.memory_config import config_check
 from projections.memory_config.config_check import Trial
@@ -71,19 +70,18 @@ async def what_if(
         without=_ids_of(left_out, events),
         recount=recount,
     )
-    window = window_of(after.state, after.hints)
     return WhatIf(
         session_id=session_id,
         version=events[-1].version,
         config=after.state.config,
         state=after.state,
-        window=window,
+        window=after.window,
         completed=replayed.completed,
         failed=replayed.failed,
         spent=after.spent,
         answers=answers,
         difference=difference(before, after, covered_by(replayed.completed)),
-        findings=config_check.check(after.state.config, _trial(events, replayed.completed, after.state, window)),
+        findings=config_check.check(after.state.config, _trial(events, replayed.completed, after.state, after.window)),
     )
 
 

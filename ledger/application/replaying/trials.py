@@ -14,7 +14,6 @@ from ledger.replay.what_if.config_replay import Replay
 from ledger.replay.what_if.recorded_answers import cache_of
 from ledger.replay.what_if.run import AnswerSource, answer_source, run, side_of
 from ledger.results import ConfigLike
-from ledger.session.views import window_of
 from projections.memory_config import config as memory_config
 
 
@@ -80,13 +79,12 @@ async def _tried(
         models=handle.services.models,
     )
     side = side_of(replayed, handle.services.prices)
-    window = window_of(side.state, side.hints)
     return TriedConfig(
         config=name,
         strategy=loaded.window.type,
-        tokens=window.tokens,
+        tokens=side.window.tokens,
         peak_tokens=max(follower.shown, default=None),
-        shown=len(window.entries),
+        shown=len(side.window.entries),
         compactions=side.spent.compactions,
         calls=side.spent.model_calls,
         cost_usd=side.spent.cost_usd,

@@ -1,5 +1,9 @@
 """Fold the recorded inputs of a session again under another memory config. Source: R-WIF-1 … R-WIF-7.
 
+The state is that of `SESSION`. Beside it a replay notes the entries that compactions took out of the window, which no
+state of a session holds: summaries are asked for with them. To fold `HISTORY` in its place, which holds what
+was erased or cleared as well, makes a replay a tenth to a fifth slower; LAW-4 compares both.
+
 Entries have the same versions as in the log, so that two windows can be compared. A compaction of the replay is not in
 the log; it has the version of the newest input.
 """

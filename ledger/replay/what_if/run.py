@@ -19,8 +19,11 @@ from ledger.replay.what_if.recorded_answers import Answered, KnownAnswers, OnMis
 from ledger.replay.what_if.replayed import Replayed
 from ledger.session.fast_fold import SESSION_IN_RUNS
 from ledger.session.state import end_of_batch
+from ledger.session.views import window_of
 from projections.log.history import HISTORY
 from projections.prompts import SummaryRequest
+from projections.strategies.base import NO_HINTS
+from projections.strategies.recall import Recall
 from projections.strategies.retrieved import hints_for
 
 
@@ -83,7 +86,7 @@ def side_of(replayed: Replayed, prices: Prices) -> DiffInput:
     """Return the end of a replay as one side of a difference."""
     return DiffInput(
         state=replayed.state,
-        hints=hints_for(replayed.state.config.window, replayed.entries),
+        window=window_of(replayed.state, hints_for(replayed.state.config.window, replayed.entries)),
         spent=spending(replayed.completed, prices),
         what_if=True,
     )
@@ -92,6 +95,10 @@ def side_of(replayed: Replayed, prices: Prices) -> DiffInput:
 def recorded(events: Sequence[RecordedEvent], prices: Prices) -> DiffInput:
     """Return the recorded state after *events* as one side of a difference."""
     state = end_of_batch(SESSION_IN_RUNS.fold(events))
-    recallable = {item.version: item for item in HISTORY.fold(events).current() if item.status in {"active", "covered"}}
+    hints = NO_HINTS
+    if isinstance(state.config.window, Recall):  # a fold of the history grows with it, and no other window needs one
+        past = HISTORY.fold(events).current()
+        recallable = {item.version: item for item in past if item.status in {"active", "covered"}}
+        hints = hints_for(state.config.window, recallable)
     written = [event.payload for event in events if isinstance(event.payload, CompactionCompleted | RebuildAnswered)]
-    return DiffInput(state=state, hints=hints_for(state.config.window, recallable), spent=spending(written, prices))
+    return DiffInput(state=state, window=window_of(state, hints), spent=spending(written, prices))
