@@ -9,6 +9,7 @@ import pkgutil
 import random
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -20,12 +21,18 @@ if not hasattr(os, "fork"):
 
 #: Needs an SDK that is not beside the tests; `make test-adapters` imports it.
 APART = "ledger.adapters.google_adk"
-MODULES = [
-    package.__name__ if module is None else module.name
-    for package in (ledger, projections)
-    for module in (None, *pkgutil.walk_packages(package.__path__, f"{package.__name__}."))
-    if module is None or module.name != APART
-]
+
+
+@cache
+def modules() -> list[str]:
+    """Return the names of all modules; looking for them imports the packages, and so the SDKs."""
+    return [
+        package.__name__ if module is None else module.name
+        for package in (ledger, projections)
+        for module in (None, *pkgutil.walk_packages(package.__path__, f"{package.__name__}."))
+        if module is None or module.name != APART
+    ]
+
 
 #: Loads the libraries, none of ours, then forks: each child is an interpreter that imports one of our modules.
 SCRIPT = """
@@ -54,10 +61,10 @@ LIBRARIES = (
 )
 
 
-def failing(*modules: str, path: str = "", libraries: str = LIBRARIES) -> tuple[str, str]:
-    """Return those of *modules* that do not import alone, and what they said."""
+def failing(*names: str, path: str = "", libraries: str = LIBRARIES) -> tuple[str, str]:
+    """Return those of *names* that do not import alone, and what they said."""
     environment = {**os.environ, "PYTHONPATH": path}
-    run = [sys.executable, "-c", SCRIPT, libraries, ",".join(modules)]
+    run = [sys.executable, "-c", SCRIPT, libraries, ",".join(names)]
     done = subprocess.run(run, capture_output=True, text=True, env=environment, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip(), done.stderr
@@ -66,16 +73,17 @@ def failing(*modules: str, path: str = "", libraries: str = LIBRARIES) -> tuple[
 @pytest.mark.full
 @pytest.mark.processes
 def test_the_packages_and_some_of_their_modules_import_alone(seed: int) -> None:
-    names, texts = failing("ledger", "projections", *random.Random(seed).sample(MODULES, 8))
+    names, texts = failing("ledger", "projections", *random.Random(seed).sample(modules(), 8))
     assert not names, texts
 
 
 @pytest.mark.slow
 def test_every_module_imports_alone() -> None:
-    names, texts = failing(*MODULES)
+    names, texts = failing(*modules())
     assert not names, texts
 
 
+@pytest.mark.full
 def test_the_list_of_modules_is_complete() -> None:
     assert {
         "ledger",
@@ -83,8 +91,8 @@ def test_the_list_of_modules_is_complete() -> None:
         "ledger.application.writing.entry_writes",
         "projections",
         "projections.strategies.full",
-    } <= {*MODULES}
-    assert len(MODULES) > 70
+    } <= {*modules()}
+    assert len(modules()) > 70
 
 
 def test_a_cycle_that_depends_on_the_order_is_noticed(tmp_path) -> None:

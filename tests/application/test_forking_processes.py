@@ -42,6 +42,7 @@ def ran(*arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.postgres
 @pytest.mark.parametrize("how", HOW)
 def test_a_child_opens_again_and_the_parent_continues(how: str, url: str) -> None:

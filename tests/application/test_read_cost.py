@@ -99,6 +99,7 @@ async def cost(entries: int, read: Read) -> int:
     return store.events_read - SMALL * store.calls.count("load_with_events")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", READS)
 async def test_a_read_of_a_long_session_costs_no_more_than_of_a_short_one(name: str) -> None:
     short, long = await cost(100, READS[name]), await cost(2_000, READS[name])
@@ -216,6 +217,7 @@ async def test_a_window_that_looks_further_back_than_it_shows_is_counted(monkeyp
     assert len(await first_window("user", lambda ledger: ledger.get_context("s"))) > 1
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", BOUNDED)
 async def test_what_ends_early_costs_no_more_in_a_long_session_than_in_a_short_one(name: str) -> None:
     short, long = [await bounded_cost(entries, *BOUNDED[name]) for entries in (1_600, 6_400)]

@@ -53,6 +53,7 @@ def some_sessions() -> list[BacktestSession]:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.processes
 def test_several_processes_give_what_one_gives() -> None:
     assert run(some_sessions(), PLAN, jobs=2) == run(some_sessions(), PLAN)

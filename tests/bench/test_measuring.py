@@ -90,6 +90,7 @@ async def test_cpu_of_this_process_is_counted_and_waiting_is_not() -> None:
     assert ratio(spent, "burns", "waits") > 2
 
 
+@pytest.mark.full
 @pytest.mark.processes
 def test_memory_is_that_of_the_new_process_and_not_of_the_one_that_started_it() -> None:
     large = bytearray(400_000_000)

@@ -121,6 +121,7 @@ def long(cli: Cli) -> Cli:
     return cli
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("arguments", [["export", "s"], ["show", "s", "--full"]])
 def test_a_pipe_closed_by_its_reader_is_no_error(long: Cli, arguments: list[str]) -> None:
     """As in `memory-ledger export s | head -1`."""

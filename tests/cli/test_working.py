@@ -40,6 +40,7 @@ def test_a_namespace_without_sessions_has_nothing_to_do(cli: Cli) -> None:
     assert cli("jobs", "list").lines == ["There are no jobs."]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_worker_works_until_it_is_interrupted_and_ends_in_order(with_message: Cli, number: signal.Signals) -> None:
     with with_message.process("worker") as process:

@@ -127,6 +127,7 @@ def test_a_block_that_fails_is_noticed(reader: Path, command: Path) -> None:
     assert run(Block("sh", True, "memory-ledger no-such-command\ntrue"), reader, command).returncode != 0
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("text", ["memory-ledger --help", "memory-ledger sessions extra | cat", "memory-ledger add s"])
 def test_the_forked_command_answers_as_the_installed_one(text: str, reader: Path, command: Path) -> None:
     forked, installed = (run(Block("sh", True, text), reader, *where) for where in ((command,), ()))

@@ -100,6 +100,7 @@ async def test_no_acknowledged_append_is_lost_by_killing_the_server_a_hundred_ti
     assert await killed_again_and_again(killable, target, namespace, seed, cycles=100, at_least=200_000, largest=30) > 0
 
 
+@pytest.mark.full
 async def test_a_server_that_does_not_wait_for_its_disk_is_caught(
     killable: KillableServer, database: str, namespace: str, seed: int
 ) -> None:

@@ -69,6 +69,7 @@ async def test_a_read_only_database_is_read_and_not_written(server: Server, fres
     assert {check.name: check.level for check in await examine(url, embedded=False)}["writes"] == "ok"
 
 
+@pytest.mark.full
 def test_what_was_never_built_is_left_out_and_said(server: Server, fresh_database: str, url: str) -> None:
     with SyncMemoryLedger.open(url) as ledger:
         ledger.add_user_message("first", "a week in Lisbon")

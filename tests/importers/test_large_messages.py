@@ -140,6 +140,7 @@ async def attached(ledger: MemoryLedger, session: str) -> tuple[list[Any], dict[
     return [entry.data for entry in history], values
 
 
+@pytest.mark.sample(3)
 @each_format
 async def test_every_byte_of_a_large_message_comes_back__LF_5(format_: str) -> None:
     lines, texts = FILES[format_]

@@ -69,6 +69,7 @@ def small_files_are_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool, "_IN_MEMORY_BYTES", 64 * 1024)
 
 
+@pytest.mark.sample(3)
 @each_format
 def test_a_file_of_twice_the_size_needs_hardly_more_memory(format_: str, tmp_path: Path, seed: int) -> None:
     assert growth(tmp_path, format_, seed) < MORE

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from ledger.adapters.openai_agents import MemoryLedgerSession
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.ledgers import ledger_over
@@ -59,8 +58,11 @@ async def test_a_message_with_odd_parts_is_shown_as_its_text(ledger: MemoryLedge
     assert context.as_openai()["messages"][0]["content"] == context.as_responses()["input"][0]["content"] == text
 
 
+@pytest.mark.full
 async def test_the_session_of_a_runner_is_a_request_too(ledger: MemoryLedger) -> None:
     """Its entries hold the items of the SDK without the text that is theirs."""
+    from ledger.adapters.openai_agents import MemoryLedgerSession  # noqa: PLC0415 - the SDK takes seconds
+
     session = MemoryLedgerSession("s", ledger=ledger)
     plain = [{"role": "user", "content": "What is this?"}, {"role": "assistant", "content": "A pixel."}]
     await session.add_items([*plain, *RESPONSES[2:4]])

@@ -66,6 +66,7 @@ def test_the_facade_costs_at_most_four_times_what_python_costs() -> None:
     assert least_ratio(FACADE, most=4.0) <= 4.0
 
 
+@pytest.mark.full
 def test_a_slow_import_is_noticed() -> None:
     """Negative control."""
     assert ratio([sys.executable, "-c", "import asyncio"]) > 2.5

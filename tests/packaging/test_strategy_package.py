@@ -67,6 +67,7 @@ def test_without_it_the_strategy_is_unknown() -> None:
     assert "window.type: must be one of full," in done.stderr
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("names", "said"),
     [

@@ -36,6 +36,7 @@ def test_the_wheel_has_two_packages_and_nothing_else_at_its_top(wheel: Path) -> 
     assert not [name for name in names if any(part.startswith("test") for part in name.split("/"))]
 
 
+@pytest.mark.full
 def test_the_unpacked_wheel_works_from_another_folder(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")

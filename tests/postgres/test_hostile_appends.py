@@ -123,6 +123,7 @@ async def attack(store: PostgresStore, url: str, role: str) -> list[str]:
     return []
 
 
+@pytest.mark.full
 async def test_no_arguments_of_the_application_spoil_the_ledger(
     server: Server, fresh_database: str, fresh_store: PostgresStore, app_login: str
 ) -> None:

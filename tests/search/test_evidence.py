@@ -85,6 +85,7 @@ def share(found: list[bool]) -> float:
     return sum(found) / len(found)
 
 
+@pytest.mark.full
 async def test_the_first_five_hits_hold_the_evidence(
     recorded: tuple[MemoryLedger, list[Question]], capsys: pytest.CaptureFixture[str]
 ) -> None:

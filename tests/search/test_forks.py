@@ -81,6 +81,7 @@ async def test_a_search_finds_what_follows_from_the_events_of_each_session(names
     await check_histories(namespace)
 
 
+@pytest.mark.full
 @pytest.mark.postgres
 @pytest.mark.parametrize("seed", [3, 4])
 async def test_so_does_the_index_of_the_database_and_both_rank_alike(

@@ -168,6 +168,7 @@ async def test_a_worker_reports_whether_it_looks_for_work(monkeypatch: pytest.Mo
         assert not worker.looks_for_work
 
 
+@pytest.mark.full
 @pytest.mark.postgres
 def test_a_worker_answers_on_its_management_port(server: Server, shared_database: str) -> None:
     with server.login("ledger_app") as login, socket.create_server(("127.0.0.1", 0)) as free:

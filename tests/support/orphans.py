@@ -5,6 +5,7 @@ pipe: each line names a folder, and the pipe ends when the test process does, ho
 the servers of the folders that are still there, and everything that the test process started, and removes the folders.
 """
 
+import atexit
 import os
 import secrets
 import shutil
@@ -36,7 +37,7 @@ def remove_if_killed(folder: Path) -> None:
 def _watcher(owner: int) -> subprocess.Popen[bytes]:
     """Start the watcher of process *owner*, which is this one: a forked process has one of its own."""
     os.environ[MARK] = f"{owner}-{secrets.token_hex(4)}"
-    return subprocess.Popen(
+    started = subprocess.Popen(
         [sys.executable, __file__, os.environ[MARK]],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -45,6 +46,16 @@ def _watcher(owner: int) -> subprocess.Popen[bytes]:
         start_new_session=True,  # Ctrl-C in a terminal must not reach it
         env={name: value for name, value in os.environ.items() if name != MARK},
     )
+    atexit.register(_dismiss, owner, started)
+    return started
+
+
+def _dismiss(owner: int, watcher: subprocess.Popen[bytes]) -> None:
+    """Let *watcher* end before the process that it watches does, as this one ends in order."""
+    if os.getpid() == owner and watcher.stdin is not None:
+        watcher.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            watcher.wait(_SERVERS_S)
 
 
 def _end_servers(folder: Path) -> None:

@@ -19,6 +19,7 @@ async def appended(client: MemoryAPIClient, session: str, number: int, text: str
     await client.append_messages_to_working_memory(session, [message])
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("start", ["messages", "empty", "absent"])
 @pytest.mark.parametrize("equal", [False, True], ids=["different texts", "equal texts"])
 async def test_ten_concurrent_appends_keep_all_ten__B1(
