@@ -1,7 +1,7 @@
 """A projection is a named, versioned fold.
 
 Raise its version when its meaning changes: stored states of the old version are then ignored and built again
-(design §6).
+(style §4).
 """
 
 from collections.abc import Callable, Iterable

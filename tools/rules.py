@@ -2,7 +2,7 @@
 
 import re
 
-_RULE = r"(?:(?:trust|http|design|DESIGN) )?(?:[RV]-[0-9A-Z]+-\d+|LAW-\d+|[A-Z]-?\d+|§\d+)"
+_RULE = r"(?:(?:trust|http|style) )?(?:[RV]-[0-9A-Z]+-\d+|LAW-\d+|[A-Z]-?\d+|§\d+)"
 _LIST = rf"{_RULE}(?:(?:,|,? and| to| …|\.\.|;) ?{_RULE})*"
 _IN_BRACKETS = re.compile(rf"\s*\((?:see )?{_LIST}\)")
 _SOURCE = re.compile(r"\s*\bSource:.*?(?=\n\s*\n|\Z)", re.DOTALL)

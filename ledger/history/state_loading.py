@@ -1,7 +1,7 @@
 """Read what a projection makes of a session: now, at a version, at a moment.
 
 A read loads the newest snapshot at or before the wanted version and folds the few events after it, so its
-cost does not grow with the session (design §2, §6).
+cost does not grow with the session (style §1, §4).
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -239,7 +239,7 @@ class States(Generic[S]):
         await self._snapshots.save(stream, state, digest)
 
     def _is_due(self, state: S, *, last: int) -> bool:
-        # design §6
+        # style §4
         return state.version - last >= (EVERY_EVENTS if last else FIRST_AFTER_EVENTS)
 
     async def _load(self, stream: Stream, version: int | None) -> tuple[S, int, bytes | None]:

@@ -1,4 +1,4 @@
-"""The current records: a stored projection, caught up by each reader before it reads (design §6)."""
+"""The current records: a stored projection, caught up by each reader before it reads (style §4)."""
 
 import logging
 from collections import defaultdict

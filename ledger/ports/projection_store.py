@@ -38,7 +38,7 @@ class NamedEvent(NamedTuple):
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """How far one build of a stored projection has folded its namespace (design §6).
+    """How far one build of a stored projection has folded its namespace (style §4).
 
     *build* is the number its rows are stored under, see `builds.Build`; *code_digest* (32 bytes) identifies the
     code that started it. *last_error* says why the event after *position* cannot be folded, None if nobody found that.

@@ -124,7 +124,7 @@ class RecordStore(Protocol):
     """The stored projection ``records``; *build* as in `stored_projections.Checkpoint`.
 
     Reads of records are counted apart: they are not events, so a rebuild cannot restore them (http W-32).
-    Embeddings may lag (design §6).
+    Embeddings may lag (style §4).
     """
 
     async def read_events(self, after: Mapping[UUID, int], *, limit: int) -> dict[UUID, RecordEvents]:

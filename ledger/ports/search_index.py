@@ -76,7 +76,7 @@ class PieceHit(msgspec.Struct, frozen=True, kw_only=True):
 class SearchIndexStore(Protocol):
     """The stored projection ``search``; *build* as in `stored_projections.Checkpoint`.
 
-    Embeddings are stored apart from the words and may lag (design §6).
+    Embeddings are stored apart from the words and may lag (style §4).
     """
 
     async def apply(

@@ -1,4 +1,4 @@
-"""The only place where commands become events (design §4).
+"""The only place where commands become events (style §2).
 
     decide(state, command) -> [event, …]      may refuse; changes nothing
     evolve(state, event)   -> state           never refuses what was recorded (see `state`)

@@ -1,4 +1,4 @@
-"""The state of a session as a fold, composed of the states of projections (design §4).
+"""The state of a session as a fold, composed of the states of projections (style §2).
 
 Each fact is folded in one place. The size of the state depends on the active entries, never on the history.
 """

@@ -1,7 +1,7 @@
 """Group commit: concurrent appends of one process share a transaction, and so one flush to disk.
 
 A single writer does not wait: its append starts at once. Appends that come while a batch is in progress wait for
-the next one, so the busier the process, the larger the batches (design §10).
+the next one, so the busier the process, the larger the batches (style §3).
 """
 
 import asyncio

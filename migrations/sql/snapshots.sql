@@ -1,4 +1,4 @@
--- States of projections at a version: a cache that can be deleted at any time (design §6). The mac, under a key that is not
+-- States of projections at a version: a cache that can be deleted at any time (style §4). The mac, under a key that is not
 -- in the database, proves that the ledger wrote the row; head_hash is the hash of the event at the version (trust K-1).
 CREATE TABLE ledger.snapshots (
     namespace_id uuid NOT NULL,

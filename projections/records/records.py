@@ -73,7 +73,7 @@ def about(event: RecordedEvent) -> tuple[str, ...]:
     """Return the ids of the records that *event* changes; there may be none.
 
     Raises:
-        UnknownEvent: a newer release wrote it (design §4).
+        UnknownEvent: a newer release wrote it (style §2).
     """
     match event.payload:
         case OpaqueEvent(type=type_, schema_version=schema_version):
@@ -90,7 +90,7 @@ def evolve(known: Mapping[str, Record], event: RecordedEvent) -> list[Record]:
     """Return the records that *event* changes, as they are after it; *known* are the records before.
 
     Raises:
-        UnknownEvent: a newer release wrote it (design §4).
+        UnknownEvent: a newer release wrote it (style §2).
     """
     payload = event.payload
     match payload:

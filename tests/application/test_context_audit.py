@@ -1,4 +1,4 @@
-"""A recorded context is an event like any other, changes nothing, and proves what a model was shown. design §4."""
+"""A recorded context is an event like any other, changes nothing, and proves what a model was shown. style §2."""
 
 import asyncio
 import random

@@ -347,7 +347,7 @@ async def family(ledger: MemoryLedger) -> None:
 
 @pytest.mark.parametrize("session", ["f", "g", "early"])
 async def test_the_file_of_a_fork_carries_its_whole_history(anywhere: MemoryLedger, session: str) -> None:
-    """design §6: its copy stands by itself."""
+    """style §4: its copy stands by itself."""
     await family(anywhere)
     lines = await lines_of(anywhere, session)
     other = await copied(lines, "elsewhere")

@@ -1,4 +1,4 @@
-"""Listing sessions and events. Source: design §6, R-000-2."""
+"""Listing sessions and events. Source: style §4, R-000-2."""
 
 import asyncio
 

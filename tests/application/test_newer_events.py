@@ -1,4 +1,4 @@
-"""Events of a newer release: listed, exported, copied and verified, and never folded. Source: design §4, trust I-72."""
+"""Events of a newer release: listed, exported, copied and verified, and never folded. Source: style §2, trust I-72."""
 
 import json
 from uuid import uuid4  # noqa: TID251 - what a newer release would have made

@@ -1,4 +1,4 @@
-"""A read costs what it returns: the same number of events with 2,000 entries as with 100. Source: design §6."""
+"""A read costs what it returns: the same number of events with 2,000 entries as with 100. Source: style §4."""
 
 import asyncio
 import random

@@ -146,7 +146,7 @@ async def test_an_unknown_session_reads_as_empty(anywhere: MemoryLedger) -> None
 
 
 async def test_a_callers_own_fold_runs_over_the_events_up_to_a_version(anywhere: MemoryLedger) -> None:
-    """design §3: a projection is a fold anybody may add."""
+    """style §4: a projection is a fold anybody may add."""
 
     def count(words: int, event: RecordedEvent) -> int:
         return words + (len(event.payload.content.split()) if isinstance(event.payload, EntryAdded) else 0)

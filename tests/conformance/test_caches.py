@@ -1,4 +1,4 @@
-"""What is kept beside the log: snapshots, the session index, and the builds of projections. Source: design §6."""
+"""What is kept beside the log: snapshots, the session index, and the builds of projections. Source: style §4."""
 
 import asyncio
 from datetime import datetime, timedelta

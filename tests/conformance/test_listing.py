@@ -1,4 +1,4 @@
-"""The listing of sessions is as new as the log, and one session that cannot be read hides no other (design §4, §6)."""
+"""The listing of sessions is as new as the log, and one session that cannot be read hides no other (style §2, §4)."""
 
 import pytest
 from msgspec.structs import replace

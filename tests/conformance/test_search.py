@@ -1,4 +1,4 @@
-"""Search, on every store: what is found, what is not, in which order, and catching up. Source: R-REC-4, design §6."""
+"""Search, on every store: what is found, what is not, in which order, and catching up. Source: R-REC-4, style §4."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -288,7 +288,7 @@ async def test_tools_are_found_by_name_and_by_what_they_said(ledger: MemoryLedge
 
 
 async def test_searching_catches_up_first_unless_disabled(ledger: MemoryLedger) -> None:
-    """design §6: a reader sees its own writes."""
+    """style §4: a reader sees its own writes."""
     assert await ledger.search("anything") == []
     await ledger.add_user_message("s", "walnut one")
     assert texts(await ledger.search("walnut")) == ["walnut one"]

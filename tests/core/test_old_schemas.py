@@ -1,4 +1,4 @@
-"""Events of older schemas are read everywhere as the newest, and stay as they were stored (design §4).
+"""Events of older schemas are read everywhere as the newest, and stay as they were stored (style §2).
 
 A step that fails is an event that cannot be read: named, and no fault of Python.
 """

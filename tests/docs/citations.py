@@ -21,7 +21,6 @@ PAGES: Final = {
     "trust": TRUST,
     "viewer": VIEWER,
     "adapters": ADAPTERS,
-    "design": SPEC / "design.md",
     "style": SPEC / "style.md",
 }
 #: A name that says its document by itself.
@@ -37,7 +36,7 @@ _CONNECTOR: Final = rf"(?:,{_GAP}(?:(?:and|or){_GAP})?|{_GAP}(?:and|or|to|…){_
 _BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 #: One document and a list of its rules or sections.
 LIST: Final = re.compile(
-    rf"\b(?P<document>[Tt]rust|[Hh]ttp|[Dd]esign|[Ss]trategies|[Ss]tyle|[Vv]iewer|[Aa]dapters){_GAP}"
+    rf"\b(?P<document>[Tt]rust|[Hh]ttp|[Ss]trategies|[Ss]tyle|[Vv]iewer|[Aa]dapters){_GAP}"
     rf"(?P<rules>{_TOKEN}(?:{_CONNECTOR}{_TOKEN})*)"
 )
 #: A rule or a section, with its document or without.
@@ -71,7 +70,6 @@ def numbered() -> dict[str, dict[str, str]]:
         "trust": {name: state for first, second, state in trust for name in (first, second) if name},
         "viewer": {name: "planned" if mark else "built" for name, mark in viewer},
         "adapters": {name: "planned" if mark else "built" for name, mark in adapters},
-        "design": {},
         "style": {},
     }
 

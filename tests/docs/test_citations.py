@@ -136,7 +136,7 @@ def test_the_pages_number_what_they_should() -> None:
         ("V-000-14", "strategies has no V-000-14"),
         ("LAW-99", "strategies has no LAW-99"),
         ("R-XYZ", "there is no area R-XYZ"),
-        ("design §99", "design has no §99"),
+        ("style §99", "style has no §99"),
     ],
 )
 def test_a_wrong_citation_is_noticed(text: str, fault: str) -> None:
@@ -150,7 +150,7 @@ def test_a_wrong_citation_is_noticed(text: str, fault: str) -> None:
         "http W-16, W-51 … W-61",
         "trust N-8,\n    # I-60 and I-64",
         "Source: R-CMP-6, trust M-3, I-53; http B3, C5 and §2.1.",
-        "R-CND, R-CMP-1 to R-CMP-3 and V-CFG-5; design §6; UTF-8, SHA-256, PC-1",
+        "R-CND, R-CMP-1 to R-CMP-3 and V-CFG-5; style §4; UTF-8, SHA-256, PC-1",
     ],
 )
 def test_a_right_citation_has_no_fault(text: str) -> None:

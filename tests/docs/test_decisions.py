@@ -10,7 +10,7 @@ from tests.docs.test_citations import files
 
 DECISIONS = ROOT / "docs" / "decisions"
 _ITEM = re.compile(r"^- \*\*(\d+)\. ", re.MULTILINE)
-_ROW = re.compile(r"^\| (\d+) \| .+ \| (\d+) \|$", re.MULTILINE)
+_ROW = re.compile(r"^\| (\d+) \| .+ \| (\d+(?:, \d+)*) \|$", re.MULTILINE)
 _NAMED = re.compile(r"\bdecisions?\s+(\d+(?:(?:, | and | or | to )\d+)*)\b", re.IGNORECASE)
 _REPLACED = re.compile(r"Replaced by decision (\d+)\.$")
 
@@ -39,7 +39,7 @@ def faults(pages: dict[str, str], others: dict[str, str]) -> list[str]:
             if not by or int(by[1]) not in numbers:
                 found.append(f"decision {number[1]} does not say what replaced it")
     for old, new in _ROW.findall(archive):
-        if int(old) not in numbers or int(new) not in set(numbers) - replaced:
+        if not {int(old), *map(int, new.split(", "))} <= set(numbers) - replaced:
             found.append(f"the row of decision {old} names {new}")
     return found
 

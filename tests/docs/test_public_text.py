@@ -159,7 +159,7 @@ def test_the_public_classes_are_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["(trust H-6)", "Source: R-CMP-3", "see C5", "seed 004", "design §6", "DESIGN §6", "LAW-7", "R-WIF"]
+    "text", ["(trust H-6)", "Source: R-CMP-3", "see C5", "seed 004", "style §4", "STYLE §4", "LAW-7", "R-WIF"]
 )
 def test_a_number_is_noticed(text: str) -> None:
     """Negative control."""

@@ -1,4 +1,4 @@
-"""One stored event for each type and schema version, added once, never edited, loaded for ever (design §4).
+"""One stored event for each type and schema version, added once, never edited, loaded for ever (style §2).
 
 A file holds the canonical JSON of a payload in which every field has another value than its default.
 """
@@ -109,7 +109,7 @@ def test_a_reader_with_a_renamed_or_missing_field_is_noticed(path: Path) -> None
 
 
 def test_an_event_of_a_newer_release_is_stored_unchanged() -> None:
-    """design §4."""
+    """style §2."""
     for type_, schema_version in (("entry.pinned", 1), ("entry.added", 3), ("entry.added", 99)):
         event = decode(stored(type_, schema_version, b'{"by":"nobody yet","write_id":"w"}'))
         assert event.payload == OpaqueEvent(type_, schema_version, {"by": "nobody yet", "write_id": "w"})
@@ -119,7 +119,7 @@ def test_an_event_of_a_newer_release_is_stored_unchanged() -> None:
 
 @pytest.mark.parametrize("projection", [SESSION, HISTORY], ids=lambda projection: projection.name)
 def test_a_fold_that_meets_it_stops_and_names_it(projection) -> None:
-    """design §4: it is never skipped."""
+    """style §2: it is never skipped."""
     session = given(None, "u a")
     newer = recorded(OpaqueEvent("entry.pinned", 3, {}), len(session.events) + 1)
     with pytest.raises(UnknownEvent) as stopped:

@@ -1,6 +1,6 @@
 """A state whose content is partly absent reads as one that has it all, and costs no more than what is read.
 
-Source: design §6. Random histories; a failure names its seed.
+Source: style §4. Random histories; a failure names its seed.
 """
 
 import random

@@ -1,6 +1,6 @@
 """The embedded server starts on demand, once for all, survives what happens to it, or says why it cannot.
 
-Source: trust D-9, L-4, P-13; design §5.
+Source: trust D-9, L-4, P-13; style §3.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Reads use their index and touch what they return, however long the stream: cost is bounded, not O(history).
 
 Each query is planned as the store sends it, for its values and generically, as the application behind row
-security. Source: design §2, §6; trust D-7 ("no plan changes").
+security. Source: style §1, §4; trust D-7 ("no plan changes").
 """
 
 import re

@@ -100,7 +100,7 @@ def test_requested_runs_come_first_then_continuous_views_in_turn() -> None:
 
 
 def test_a_snapshot_continues_like_the_whole_history() -> None:
-    """Design §6: split fold = whole fold, through JSON."""
+    """Style §4: split fold = whole fold, through JSON."""
     from ledger.history.summary_view_snapshots import VIEW_STATES  # noqa: PLC0415 - beside the fold, not under it
 
     result = SummaryViewPartitionSummarized(write_id="w", view_id="v", group={"user_id": "mia"}, memory_count=1)

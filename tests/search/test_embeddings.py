@@ -71,7 +71,7 @@ async def test_words_and_meaning_together_beat_either(ledger: MemoryLedger) -> N
 
 
 async def test_only_embeddings_lag(ledger: MemoryLedger) -> None:
-    """design §6: a text is found by its words before it has a vector; the search itself sends it on its way."""
+    """style §4: a text is found by its words before it has a vector; the search itself sends it on its way."""
     await talk(ledger)
     assert [item.text for item in await ledger.search("Archie", top_k=1)] == ["my retriever is called Archie"]
     for _ in range(100):

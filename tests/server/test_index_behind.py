@@ -1,4 +1,4 @@
-"""A request that would wait long for an index is answered, and the work goes on without it (design §6)."""
+"""A request that would wait long for an index is answered, and the work goes on without it (style §4)."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""What a read asks of the store: the state once, and nothing that another answer tells. Source: design §6."""
+"""What a read asks of the store: the state once, and nothing that another answer tells. Source: style §4."""
 
 import asyncio
 from collections.abc import Callable, Iterator

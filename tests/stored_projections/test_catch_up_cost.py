@@ -1,4 +1,4 @@
-"""A page of the log costs the same number of reads and writes whatever number of sessions it has (design §6)."""
+"""A page of the log costs the same number of reads and writes whatever number of sessions it has (style §4)."""
 
 from collections.abc import Callable
 

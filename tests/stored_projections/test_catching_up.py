@@ -1,4 +1,4 @@
-"""Readers that need the same catch-up share it; one process folds, and nobody waits without an answer (design §6)."""
+"""Readers that need the same catch-up share it; one process folds, and nobody waits without an answer (style §4)."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""The indexes of many namespaces are caught up together, in few statements, and equal a replay (design §6)."""
+"""The indexes of many namespaces are caught up together, in few statements, and equal a replay (style §4)."""
 
 import asyncio
 import logging

@@ -1,6 +1,6 @@
 """One event that cannot be read or folded stops nothing but its own stream, and is named.
 
-Others had the opposite: see JasperFx/marten#2334 and #2317. Source: design §4, §6.
+Others had the opposite: see JasperFx/marten#2334 and #2317. Source: style §2, §4.
 """
 
 import asyncio

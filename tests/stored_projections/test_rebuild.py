@@ -1,6 +1,6 @@
 """A stored projection is rebuilt beside the build that readers use, and replaces it at once.
 
-Source: design §6, trust P-8.
+Source: style §4, trust P-8.
 """
 
 import asyncio

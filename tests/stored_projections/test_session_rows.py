@@ -1,4 +1,4 @@
-"""A row of the session index that follows from the row before it is the row of the session's state (design §6)."""
+"""A row of the session index that follows from the row before it is the row of the session's state (style §4)."""
 
 from uuid import UUID
 

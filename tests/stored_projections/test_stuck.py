@@ -1,4 +1,4 @@
-"""A page that fails is folded in shorter ones, and an event that cannot be folded is reported (design §6)."""
+"""A page that fails is folded in shorter ones, and an event that cannot be folded is reported (style §4)."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Laws of the schema, each as a query whose rows are what breaks it. Source: trust D-1, D-2, D-5 … D-7, design §5."""
+"""Laws of the schema, each as a query whose rows are what breaks it. Source: trust D-1, D-2, D-5 … D-7, style §3."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The search index: a stored projection of the namespace's texts, caught up by each reader (design §6).
+"""The search index: a stored projection of the namespace's texts, caught up by each reader (style §4).
 
 log ──── advance, page by page ────▶ pieces with their words ──── find ────▶ hits, by reference
                                           │  later, in the background

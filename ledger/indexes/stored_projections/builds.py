@@ -1,4 +1,4 @@
-"""Builds of stored projections: the one that readers use, and a new one beside it (design §6).
+"""Builds of stored projections: the one that readers use, and a new one beside it (style §4).
 
     building ──── advance, page by page, continued after a crash ────▶ live ──── replaced ────▶ pruned
 

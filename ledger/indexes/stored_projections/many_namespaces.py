@@ -1,4 +1,4 @@
-"""One stored projection in many namespaces, caught up and read as one (design §6).
+"""One stored projection in many namespaces, caught up and read as one (style §4).
 
 What is missing in all of them is read, folded and stored together, a few statements for a batch of namespaces. Only
 where more than a page is missing, or a build has to be made beside another one, a namespace is caught up by itself.

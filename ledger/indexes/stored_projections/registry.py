@@ -1,4 +1,4 @@
-"""The stored projections by name: list them, read their progress, rebuild them (design §6).
+"""The stored projections by name: list them, read their progress, rebuild them (style §4).
 
 To add one: a class with the members of `builds.StoredProjection`, and a line in `StoredProjections.__init__`.
 """

@@ -1,4 +1,4 @@
-"""The session indexes of many namespaces, caught up and read as one (design §6)."""
+"""The session indexes of many namespaces, caught up and read as one (style §4)."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property

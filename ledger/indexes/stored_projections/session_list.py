@@ -1,4 +1,4 @@
-"""The list of sessions: a stored projection, caught up by each reader before it reads (design §6)."""
+"""The list of sessions: a stored projection, caught up by each reader before it reads (style §4)."""
 
 from collections.abc import Coroutine, Mapping, Sequence
 from datetime import datetime

@@ -1,6 +1,6 @@
 """The calls of ``ledger.append`` and ``append_stream``: requests to parameters, rows to answers.
 
-It uses the driver's connection directly (design §5): a prepared statement, binary parameters, one round trip. A
+It uses the driver's connection directly (style §3): a prepared statement, binary parameters, one round trip. A
 connection that must not prepare statements sends the text each time. The functions have guards (trust D-8, D-9,
 D-11): they are sent the role that the connection was opened with, and refuse if it has another one now, or if it does
 not commit synchronously.

@@ -378,7 +378,7 @@ def test_the_prompt_asks_for_what_a_rolling_summary_keeps() -> None:
 
 
 def test_the_numbering_of_a_long_session_stays_as_small_as_its_window() -> None:
-    """design §4: the state is bounded by the active entries."""
+    """style §2: the state is bounded by the active entries."""
     settings = {
         "window": {"type": "rolling", "size": 3, "unit": "entry"},
         "compactions": [
