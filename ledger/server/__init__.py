@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ledger.server.create_app import create_app
+    from ledger.server.application import create_app
     from ledger.server.service import Service
     from ledger.server.service_settings import ServiceSettings, load_service_settings
 
@@ -14,7 +14,7 @@ __all__ = ["Service", "ServiceSettings", "create_app", "load_service_settings"]
 _LATER = {
     "Service": "ledger.server.service",
     "ServiceSettings": "ledger.server.service_settings",
-    "create_app": "ledger.server.create_app",
+    "create_app": "ledger.server.application",
     "load_service_settings": "ledger.server.service_settings",
 }
 

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ledger.errors import Busy, LedgerError, RateLimited, TookTooLong
 from ledger.server.access.callers import caller
-from ledger.server.create_app import create_app
+from ledger.server.application import create_app
 from ledger.server.helper_process import HelperProcess, Known
 from ledger.server.http import problems
 from ledger.server.http.compressed_bodies import is_compressed, unpacked_size

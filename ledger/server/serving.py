@@ -14,8 +14,8 @@ from fastapi import FastAPI
 
 from ledger.errors import Unavailable
 from ledger.ports import Store
+from ledger.server.application import create_app
 from ledger.server.background import background
-from ledger.server.create_app import create_app
 from ledger.server.heavy_requests import HeavyRequests, helper
 from ledger.server.helper_process import HelperProcess
 from ledger.server.http.guard import RequestGuard

@@ -14,8 +14,8 @@ from ledger.server.access.browser_login import BrowserLogin, OneTimeKey
 from ledger.server.access.callers import Caller
 from ledger.server.access.grants import GrantSeal
 from ledger.server.access.reading_routes import only_reads
+from ledger.server.application import create_app
 from ledger.server.authentication import Credentials
-from ledger.server.create_app import create_app
 from ledger.server.heavy_requests import helper
 from ledger.server.service import Service
 from ledger.server.service_settings import ServiceSettings, load_service_settings

@@ -44,7 +44,7 @@ def test_the_table_is_what_typer_has() -> None:
     assert len(in_table()) > 30
 
 
-@pytest.mark.parametrize("row", [("session_reads", "Another line."), ("add", "Print what the model is shown.")])
+@pytest.mark.parametrize("row", [("show_commands", "Another line."), ("add", "Print what the model is shown.")])
 def test_a_row_that_is_wrong_is_noticed(row: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control."""
     monkeypatch.setitem(COMMANDS["Read"], "context", row)

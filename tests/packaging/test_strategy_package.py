@@ -24,7 +24,7 @@ with SyncMemoryLedger.open(store=InMemoryStore(), config={"window": {"type": "ne
     ledger.add_tool_call("s", "look", {"for": "it"}, tool_call_id="c1")
     ledger.add_tool_result("s", "look", "here", tool_call_id="c1")
     shown = [entry.kind for entry in ledger.get_context("s").entries]
-    tried = ledger.replay.what_if("s", {"window": {"type": "newest-units", "units": 2}})
+    tried = ledger.what_if("s", {"window": {"type": "newest-units", "units": 2}})
     print(json.dumps([shown, len(tried.window.entries), load({"window": {"type": "newest_units"}}).window.units]))
 """
 

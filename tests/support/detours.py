@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 import httpx
 
 from ledger.events.clock import SystemClock
-from ledger.server.create_app import create_app
+from ledger.server.application import create_app
 from ledger.server.service import Service
 from ledger.server.service_settings import load_service_settings
 from ledger.settings import Settings
