@@ -1,5 +1,3 @@
-"""The release of this package, which answers and files name."""
+"""The release of this package, which answers and files name; it imports nothing, as the package does at first."""
 
-from typing import Final
-
-RELEASE: Final = "0.1.0"
+RELEASE = "0.1.0"

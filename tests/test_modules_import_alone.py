@@ -20,7 +20,7 @@ if not hasattr(os, "fork"):
     pytest.skip("needs os.fork", allow_module_level=True)
 
 #: Needs an SDK that is not beside the tests; `make test-adapters` imports it.
-APART = "ledger.adapters.google_adk"
+APART = "ledger.adapters.google_adk.session_service"
 
 
 @cache
