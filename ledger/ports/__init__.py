@@ -18,18 +18,9 @@ learn what they do.
 """
 
 from ledger.ports.all_stores import Store, with_events
+from ledger.ports.append_request import Appended, Appender, AppendRequest, EarlierRequest, Receipt, StreamWrite
 from ledger.ports.clocks import Clock
-from ledger.ports.event_store import (
-    Appended,
-    Appender,
-    AppendRequest,
-    EarlierRequest,
-    EventStore,
-    NamespaceInfo,
-    Receipt,
-    StreamHead,
-    StreamWrite,
-)
+from ledger.ports.event_store import EventStore, NamespaceInfo, StreamHead
 from ledger.ports.language_models import Count, Countable, Embedder, Summarizer, SummaryText, Tokenizer
 
 __all__ = [

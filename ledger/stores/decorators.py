@@ -6,11 +6,9 @@ from uuid import UUID
 
 from ledger.events import Ranges, StoredEvent
 from ledger.events.ids import Stream
+from ledger.ports.append_request import Appended, AppendRequest, EarlierRequest
 from ledger.ports.event_store import (
     ANY_SIZE,
-    Appended,
-    AppendRequest,
-    EarlierRequest,
     EventStore,
     LogBounds,
     NamespaceInfo,

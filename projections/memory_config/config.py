@@ -18,6 +18,7 @@ from ledger.events.canonical import canonical_json
 from ledger.events.field_messages import refused_value, unknown_field
 from projections.formatters import FORMATTERS
 from projections.memory_config import config_shapes
+from projections.memory_config.config_spelling import as_written
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.strategies.base import CompactionConfig, Config, FieldError, SummarizerConfig, WindowConfig
 from projections.strategies.preserving import TriggerLimit
@@ -126,7 +127,7 @@ def _faults_in(raw: Mapping[str, Any] | Sequence[Any]) -> Iterator[None]:
     try:
         yield
     except InvalidInput as fault:
-        field = config_shapes.as_written(raw, fault.field)
+        field = as_written(raw, fault.field)
         raise InvalidInput(fault.code, str(fault).removeprefix(f"{fault.field}: "), field=field) from None
 
 

@@ -4,24 +4,17 @@ A shape is a function from normalised JSON to canonical JSON. Only what is neede
 here; `config.load` does the rest.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.events.field_messages import unknown_field
-from ledger.events.strict_json import check_value
+from projections.memory_config.config_spelling import checked, with_type, with_types, without_nulls
 from projections.strategies import COMPACTIONS, WINDOWS
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
-_TWICE = "is given in two spellings; give it once"
 _CANONICAL = {"window", "compactions"}
 _COMMON = {"tokenizer", "summarizer", "formatted_by", "profile", "limit", "reserve_tokens"}
-_FIELD_ALIASES = {"preserve_message_types": "preserve", "formatter": "formatted_by"}
-#: Most of what a config holds, and nothing to go down into.
-_SCALARS = frozenset({str, int, float, bool, type(None)})
-_TYPE_ALIASES = ("memory_strategy_id", "long_term_memory_id", "name")
 _MEMORY_MANAGER = {
     "max_entries",
     "max_tokens",
@@ -44,6 +37,8 @@ _PROFILE_FIELDS = {
     "working_memory": _WORKING_MEMORY,
 }
 _ALL_FIELDS = set().union(*_PROFILE_FIELDS.values(), _COMMON, _CANONICAL, {"strategies"})
+
+
 #: The names in the environment of seed 004.
 _ENVIRONMENT = {
     "SUMMARIZATION_THRESHOLD": "threshold",
@@ -60,9 +55,9 @@ def canonical(raw: Mapping[str, Any] | Sequence[Any]) -> JsonObject:
     """
     if isinstance(raw, list | tuple):
         raw = {"profile": "interactions", "strategies": raw}
-    plain = _without_nulls(_checked(raw))
+    plain = without_nulls(checked(raw))
     if _CANONICAL & plain.keys():
-        return _with_types(plain)
+        return with_types(plain)
     _refuse_alone(plain)
     profile = plain.get("profile") or _profile_by_keys(plain)
     shape = _PROFILES.get(profile) if isinstance(profile, str) else None
@@ -70,7 +65,7 @@ def canonical(raw: Mapping[str, Any] | Sequence[Any]) -> JsonObject:
         raise InvalidInput("bad_config", f"must be one of {', '.join(sorted(_PROFILES))}", field="profile")
     own = {name: value for name, value in plain.items() if name not in _COMMON}
     common = {name: value for name, value in plain.items() if name in _COMMON}
-    return _with_types({**shape(own), **common, "profile": profile})
+    return with_types({**shape(own), **common, "profile": profile})
 
 
 def merge(current: JsonObject, changes: Mapping[str, Any] | Sequence[Any]) -> JsonObject:
@@ -80,11 +75,11 @@ def merge(current: JsonObject, changes: Mapping[str, Any] | Sequence[Any]) -> Js
     """
     if isinstance(changes, list | tuple):
         return canonical(changes)
-    plain = _checked(changes)
+    plain = checked(changes)
     _refuse_alone(plain)
     if plain.get("profile") is not None:
         general = {name: current[name] for name in _COMMON - {"profile", "limit"} if name not in plain}
-        return {**_without_nulls(general), **canonical(changes)}
+        return {**without_nulls(general), **canonical(changes)}
     merged = dict(current)
     for name in list(plain):
         if name in _CANONICAL:
@@ -95,7 +90,7 @@ def merge(current: JsonObject, changes: Mapping[str, Any] | Sequence[Any]) -> Js
             merged[name] = plain.pop(name)
     if plain:
         merged["window"], merged["compactions"] = _merge_fields(merged, plain)
-    return _with_types(_without_nulls(merged))
+    return with_types(without_nulls(merged))
 
 
 def _merge_fields(current: JsonObject, changes: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
@@ -109,18 +104,6 @@ def _merge_fields(current: JsonObject, changes: JsonObject) -> tuple[JsonObject,
     for strategy in strategies:
         strategy.update((name, value) for name, value in changes.items() if name in strategy)
     return strategies[0], strategies[1:]
-
-
-def as_written(raw: Mapping[str, Any] | Sequence[Any], path: str) -> str:
-    """Return *path*, the place of a fault in the canonical form, as the field of *raw* if that is at its top."""
-    if not isinstance(raw, Mapping):
-        return path
-    fields = {_snake(str(name)): str(name) for name in raw}
-    name = path.rpartition(".")[2]
-    if re.split(r"\W", path)[0] in fields:
-        return fields.get(path, path)
-    names = (name, *_TYPE_ALIASES) if name == "type" else (name,)
-    return next((fields[known] for known in names if known in fields), path)
 
 
 def _refuse_alone(plain: JsonObject) -> None:
@@ -170,7 +153,7 @@ def _workflow(own: JsonObject) -> JsonObject:
         return {"window": {"type": "full"}, "compactions": [], "limit": limit}
     if not isinstance(compressor, dict):
         raise InvalidInput("bad_config", "must be an object with a `name`", field="memory_compressor_config")
-    compressor_config = _with_type(compressor, {})
+    compressor_config = with_type(compressor, {})
     if compressor_config.get("type") == "sliding_window":
         return {"window": {**outer, **compressor_config}, "compactions": []}
     if compressor_config.get("type") == "summarization":
@@ -251,70 +234,3 @@ def _refuse_others(own: JsonObject, known: set[str], *, where: str = "of this pr
     for name in own:
         if name not in known:
             raise InvalidInput("bad_config", unknown_field(name, known, where=where), field=name)
-
-
-def _checked(raw: Any) -> JsonObject:
-    """Return *raw* normalised, if it is JSON within the limits of all input (trust N-11)."""
-    if not isinstance(raw, Mapping):
-        raise InvalidInput("bad_config", "must be a JSON object", field="config")
-    check_value(dict(raw), field="config")
-    return _normalise(raw, "")
-
-
-def _normalise(raw: Mapping[str, Any], path: str) -> JsonObject:
-    """Return *raw* with snake_case keys, down through objects and lists."""
-    plain: JsonObject = {}
-    for name, value in raw.items():
-        snake = name if name.islower() and name not in _FIELD_ALIASES else _snake(name)
-        at = f"{path}.{snake}" if path else snake
-        if snake in plain:
-            raise InvalidInput("bad_config", _TWICE, field=at)
-        plain[snake] = value if type(value) in _SCALARS else _normalise_value(value, at)
-    return plain
-
-
-def _snake(name: str) -> str:
-    snake = _CAMEL.sub(lambda match: "_" + match.group(1).lower(), name)
-    return _FIELD_ALIASES.get(snake, snake)
-
-
-def _normalise_value(value: Any, path: str) -> Any:
-    if isinstance(value, Mapping):
-        return _normalise(value, path)
-    if isinstance(value, list | tuple):
-        return [_normalise_value(item, f"{path}[{index}]") for index, item in enumerate(value)]
-    return value
-
-
-def _without_nulls(value: Any) -> Any:
-    """Return *value* without its null fields, which stand for their defaults (R-CFG-4)."""
-    if isinstance(value, dict):
-        present = {name: item for name, item in value.items() if item is not None}
-        return {name: item if type(item) in _SCALARS else _without_nulls(item) for name, item in present.items()}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
-
-
-def _with_types(plain: JsonObject) -> JsonObject:
-    """Return canonical JSON whose strategies name their type by ``type`` (R-CFG-5)."""
-    typed = dict(plain)
-    if isinstance(typed.get("window"), dict):
-        typed["window"] = _with_type(typed["window"], {})
-    if isinstance(typed.get("compactions"), list):
-        typed["compactions"] = [
-            _with_type(item, {"rolling": "rolling_blocks"}) if isinstance(item, dict) else item
-            for item in typed["compactions"]
-        ]
-    return typed
-
-
-def _with_type(strategy: JsonObject, values: Mapping[str, str]) -> JsonObject:
-    named = dict(strategy)
-    for alias in _TYPE_ALIASES:
-        if alias in named:
-            if "type" in named:
-                raise InvalidInput("bad_config", _TWICE, field="type")
-            named["type"] = named.pop(alias)
-    kind = named.get("type")
-    if isinstance(kind, str):
-        named["type"] = values.get(kind, kind.replace("-", "_"))
-    return named

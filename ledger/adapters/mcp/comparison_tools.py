@@ -8,7 +8,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from ledger.adapters.mcp.read_tools import READS, at_version, point, texts_of
+from ledger.adapters.mcp.read_results import at_version, point, texts_of
+from ledger.adapters.mcp.read_tools import READS
 from ledger.adapters.mcp.result_pages import PAGE_TOKENS, CursorText, Filling, ListCursor, PageTokens
 from ledger.adapters.mcp.tool_calls import CallContext, LedgerOfCall, LedgerSource
 from ledger.adapters.mcp.tool_set import ToolSet

@@ -11,7 +11,8 @@ from urllib.parse import quote, urlencode
 from mcp.server.mcpserver import MCPServer, ResourceSecurity
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
-from ledger.adapters.mcp.read_tools import MOST_SESSIONS, history_page, sessions_page, texts_of
+from ledger.adapters.mcp.read_results import history_page, sessions_page, texts_of
+from ledger.adapters.mcp.read_tools import MOST_SESSIONS
 from ledger.adapters.mcp.result_pages import PAGE_TOKENS, Filling, ListCursor, Part
 from ledger.adapters.mcp.tool_calls import CallContext, LedgerOfCall, LedgerSource
 from ledger.adapters.mcp.tool_set import words_of

@@ -11,30 +11,20 @@ from ledger.errors import (
     IdempotencyMismatch,
     InvalidInput,
     LedgerError,
-    StreamNameMismatch,
-    VersionConflict,
-    VersionNotFound,
 )
 from ledger.events import (
-    ExpirySet,
     KeptRemoved,
     KeptSet,
     Ranges,
-    SessionCleared,
-    SessionOpened,
-    SessionRestored,
     StoredEvent,
     to_microseconds,
 )
 from ledger.events.chain import ZERO_HASH, place
-from ledger.events.ids import Stream, stream_id
+from ledger.events.ids import Stream
 from ledger.events.limits import EVENTS_PER_APPEND
 from ledger.ports import Appended, AppendRequest, Clock, EarlierRequest, NamespaceInfo, Receipt, StreamHead, StreamWrite
 from ledger.ports.event_store import ANY_SIZE, LogBounds, SchemaDifference, SessionLocation, in_order_of_keys
 from ledger.stores.in_memory.namespace_rows import StoredNamespace
-
-#: Types of events that start, end, resume or limit the life of a session.
-_LIFE_EVENTS = frozenset({SessionOpened.type, SessionCleared.type, SessionRestored.type, ExpirySet.type})
 
 
 class InMemoryEventStore:
@@ -61,20 +51,10 @@ class InMemoryEventStore:
         try:
             appended = [self._append(namespace, request, recorded_us) for request in requests]
         except LedgerError:
-            self._undo(namespace, length, known)
+            namespace.take_back(length, known)
             raise
         self._namespaces[stream.namespace_id] = namespace
         return appended
-
-    def _undo(self, namespace: StoredNamespace, length: int, known: set[tuple[UUID, UUID]]) -> None:
-        for event in reversed(namespace.log[length:]):
-            namespace.streams[event.stream_id].pop()
-            if not namespace.streams[event.stream_id]:
-                del namespace.streams[event.stream_id], namespace.names[event.stream_id]
-                namespace.parents.pop(event.stream_id, None)
-        del namespace.log[length:]
-        for request in set(namespace.requests) - known:
-            del namespace.requests[request]
 
     def _append(self, namespace: StoredNamespace, request: AppendRequest, recorded_us: int) -> Appended:
         anchor = min((write.stream.stream_id for write in request.writes), default=None)
@@ -85,7 +65,7 @@ class InMemoryEventStore:
                     raise IdempotencyMismatch
                 return msgspec.structs.replace(earlier[1], replayed=True)
         for write in request.writes:
-            refusal = self._refusal(namespace, write, recorded_us)
+            refusal = namespace.refusal(write, recorded_us)
             if refusal is not None:
                 raise refusal
         if sum(len(write.events) for write in request.writes) > EVENTS_PER_APPEND:
@@ -97,31 +77,6 @@ class InMemoryEventStore:
         if request.request_id is not None and request.request_hash is not None and anchor is not None and receipts:
             namespace.requests[anchor, request.request_id] = (request.request_hash, appended)
         return appended
-
-    def _refusal(self, namespace: StoredNamespace, write: StreamWrite, recorded_us: int) -> LedgerError | None:
-        stream = write.stream
-        if stream.stream_id != stream_id(stream.namespace_id, stream.user_id, stream.session_id):
-            return StreamNameMismatch()
-        current = len(namespace.history(write.stream.stream_id))
-        expected = 0 if write.forked_from else write.expected_version
-        if expected is not None and expected != current:
-            return VersionConflict(current=current, expected=expected)
-        if write.live_until_us is not None and recorded_us >= write.live_until_us:
-            return VersionConflict(current=current, expected=current, expired=True)
-        if write.life_after is not None:
-            since = namespace.history(stream.stream_id)[write.life_after :]
-            if any(event.type in _LIFE_EVENTS for event in since):
-                return VersionConflict(current=current, expected=write.life_after)
-        if write.items_after is not None:
-            items = {event.item_id for event in write.events} - {None}
-            known = namespace.history(write.stream.stream_id)[write.items_after :]
-            if any(event.item_id in items for event in known):
-                return VersionConflict(current=current, expected=write.items_after)
-        if write.forked_from is not None:
-            parent, version = write.forked_from
-            if not 1 <= version <= len(namespace.history(parent.stream_id)):
-                return VersionNotFound("the session to fork has no such version; read which it has")
-        return None
 
     def _write(self, namespace: StoredNamespace, write: StreamWrite, recorded_us: int) -> list[Receipt]:
         if not write.events:

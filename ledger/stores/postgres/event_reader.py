@@ -7,16 +7,8 @@ import sqlalchemy as sa
 
 from ledger.events import StoredEvent
 from ledger.events.ids import Stream
-from ledger.ports.event_store import (
-    ANY_SIZE,
-    EarlierRequest,
-    LogBounds,
-    NamespaceInfo,
-    Receipt,
-    SchemaDifference,
-    SessionLocation,
-    StreamHead,
-)
+from ledger.ports.append_request import EarlierRequest, Receipt
+from ledger.ports.event_store import ANY_SIZE, LogBounds, NamespaceInfo, SchemaDifference, SessionLocation, StreamHead
 from ledger.stores.postgres import catalogue, tables
 from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.stream_reader import StreamReader
