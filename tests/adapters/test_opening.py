@@ -18,7 +18,7 @@ OPENING: dict[str, tuple[str, str, tuple[Any, ...]]] = {
     "langchain.chat_history": ("langchain_core", "LedgerChatMessageHistory", ("s",)),
     "langchain.middleware": ("langchain", "LedgerMiddleware", ()),
     "langgraph.saver": ("langgraph.checkpoint", "LedgerSaver.open", ()),
-    "langgraph.store": ("langgraph.store", "LedgerStore.open", ()),
+    "langgraph.ledger_store": ("langgraph.store", "LedgerStore.open", ()),
 }
 
 
