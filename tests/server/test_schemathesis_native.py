@@ -109,6 +109,7 @@ def fuzz(service: Running, operation: APIOperation, examples: int, *, random: bo
     return came
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("label", LABELS)
 def test_random_requests_get_documented_answers(
     service: Running, documented: dict[str, APIOperation], label: str
