@@ -27,7 +27,7 @@ help: ## list these targets
 demo: $(STAMP) ## the main job on a long transcript, on the embedded PostgreSQL
 	$(BIN)/memory-ledger demo
 
-test: $(STAMP) ## each behaviour, in less than 5 minutes on two cores
+test: $(STAMP) ## each behaviour, in about 5 minutes on two cores
 	TEST_EXAMPLES=few $(BIN)/pytest -m "not full and not slow and not adapters_upstream" --ignore=tests/adapters $(WORKERS)
 
 test-all: $(STAMP) ## what CI runs: also with PostgreSQL 15, other SDKs, a browser, and many processes
