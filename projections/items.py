@@ -125,21 +125,17 @@ class Items(msgspec.Struct, frozen=True):
 
 def end_batch(items: Items) -> Items:
     """Return *items* with the last interaction counted if the batch closed it."""
-    answer = items.answer
-    if answer is not None and answer.spoken:
-        answer = replace(answer, spoken=0)  # what was counted stays counted when a later write goes on with the answer
-    elif not (items.closed and not items.counted):
+    answer = items.answer and items.answer.after_batch()
+    counted = items.counted or items.closed
+    if answer is items.answer and counted == items.counted:
         return items
-    return replace(items, counted=items.counted or items.closed, answer=answer)
+    return replace(items, counted=counted, answer=answer)
 
 
-def continued(items: Items, counted: CountedItems, window: ActiveEntries) -> Items:
-    """Return what was counted elsewhere, after the newest entry of *items*; its calls are those of *window*."""
+def continued(counted: CountedItems, window: ActiveEntries) -> Items:
+    """Return what was counted elsewhere; its calls are those of *window*."""
     calls = ((window.at(version), abandoned) for version, abandoned in counted.waiting)
-    answer, newest = items.answer, window.entries.last_version or 0
-    if answer is not None and answer.waits and counted.messages.starts[-1:] > (newest,):
-        # the newest entry completed an item there: what stood between it and the call has left
-        answer = replace(answer, calls=False, waits=False)
+    answer = counted.answer
     return Items(
         _numbering(counted.interactions),
         _numbering(counted.messages),
@@ -150,7 +146,7 @@ def continued(items: Items, counted: CountedItems, window: ActiveEntries) -> Ite
         ),
         counted.closed,
         counted.counted,
-        answer,
+        AnswerRun("", answer.calls, answer.thinks, answer.waits, spoken=0) if answer else None,  # as after a batch
     )
 
 

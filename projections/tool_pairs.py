@@ -4,6 +4,7 @@ from collections.abc import Container, Iterable, Sequence
 from operator import attrgetter
 
 import msgspec
+from msgspec.structs import replace
 
 from projections.entries import Entry
 
@@ -68,6 +69,10 @@ class AnswerRun(msgspec.Struct, frozen=True):
     thinks: bool
     waits: bool
     spoken: int
+
+    def after_batch(self) -> "AnswerRun":
+        """Return it for a later batch: thinking there is another answer's, and what was counted stays counted."""
+        return replace(self, write_id="", spoken=0) if self.write_id else self
 
     def goes_on_with(self, entry: Entry) -> bool:
         """Tell whether *entry*, the next one, is part of it: a call, or what is said beside calls or thinking.

@@ -136,14 +136,26 @@ class Numbered(PayloadPart, frozen=True):
     strays: tuple[tuple[int, int], ...] = ()
 
 
+class CountedAnswer(PayloadPart, frozen=True):
+    """The answer that a next entry may go on with: whether it calls tools, has thinking, waits for results."""
+
+    calls: bool = False
+    thinks: bool = False
+    waits: bool = False
+
+
 class CountedItems(PayloadPart, frozen=True):
-    """The items so far, by unit; ``waiting`` are calls without result, each with whether it was given up."""
+    """The items so far, by unit; ``waiting`` are calls without result, each with whether it was given up.
+
+    Without *answer*, no entry that comes next goes on with an answer.
+    """
 
     interactions: Numbered = Numbered()
     messages: Numbered = Numbered()
     waiting: tuple[tuple[int, bool], ...] = ()
     closed: bool = False
     counted: bool = False
+    answer: CountedAnswer | None = None
 
 
 class CountedFailures(PayloadPart, frozen=True):

@@ -9,7 +9,16 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from ledger.events import Continuation, CountedFailures, CountedItems, JsonObject, Numbered, Ranges, StrategyProgress
+from ledger.events import (
+    Continuation,
+    CountedAnswer,
+    CountedFailures,
+    CountedItems,
+    JsonObject,
+    Numbered,
+    Ranges,
+    StrategyProgress,
+)
 from ledger.session.state import SessionState, end_of_batch, progress_from
 from projections.compactions import Compactions
 from projections.items import Items, Numbering
@@ -118,13 +127,15 @@ def folded_json(folded: msgspec.Struct) -> JsonObject:
 
 
 def counted_items(items: Items) -> CountedItems:
-    """Return *items* as they are recorded."""
+    """Return *items*, as of the end of a batch, as they are recorded."""
+    answer = items.answer
     return CountedItems(
         interactions=_numbered(items.interactions),
         messages=_numbered(items.messages),
         waiting=tuple((call.version, call.abandoned) for call in items.waiting),
         closed=items.closed,
         counted=items.counted,
+        answer=None if answer is None else CountedAnswer(answer.calls, answer.thinks, answer.waits),
     )
 
 

@@ -161,8 +161,7 @@ class _ItemsRun:
     def end_batch(self) -> None:
         """Count the last interaction if the batch closed it."""
         self._counted = self._counted or self._closed
-        if self._answer is not None:
-            self._answer = replace(self._answer, spoken=0)
+        self._answer = self._answer and self._answer.after_batch()
 
     def result(self) -> Items:
         """Return the items after the entries."""

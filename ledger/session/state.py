@@ -285,7 +285,7 @@ def _items(state: SessionState, payload: Event, entries: ActiveEntries) -> Items
             removed_range = ((version, version),)
             return items.forget(state.items, removed=removed_range, before=_oldest_needed(state, entries))
         case CompactionContinued(continuation=Continuation(items=CountedItems() as counted)):
-            return items.continued(state.items, counted, state.window)
+            return items.continued(counted, state.window)
         case SessionCleared():
             return Items()
         case _:
