@@ -113,9 +113,10 @@ ui/node_modules/installed: ui/package-lock.json
 docs: $(STAMP) ## build the documentation into site/, strictly; open site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
-docs-generate: $(STAMP) ## write the generated parts of the pages again: events, routes, pictures and table of strategies, tables of evidence
+docs-generate: $(STAMP) ## write the generated parts of the pages again: events, routes, files of functions, pictures and table of strategies, tables of evidence
 	$(BIN)/python -m tools.events_page
 	$(BIN)/python -m tools.routes_page
+	$(BIN)/python -m tools.path_pages
 	$(BIN)/python -m tools.ui_types
 	$(BIN)/python -m tools.figures
 	$(BIN)/python -m tools.evidence_tables
