@@ -211,12 +211,12 @@ def _part_messages(unit: tuple[Entry, ...]) -> Iterator[ShownMessage]:
     calls = [entry for entry in answer if entry.kind == "tool_call"]
     answered = _match(calls, [entry for entry in unit if entry.kind == "tool_result"])
     ids = _call_ids(calls)
-    said = {
+    answer_message = {
         "role": "assistant",
         "content": "\n\n".join(entry.content for entry in answer if entry.kind != "tool_call" and says(entry)) or None,
         "tool_calls": [_tool_call(call, ids[call.version]) for call in calls],
     }
-    yield ShownMessage(said, tuple(answer))
+    yield ShownMessage(answer_message, tuple(answer))
     for call in calls:
         result = answered.get(call.version)
         content = NO_RESULT if result is None else result.content

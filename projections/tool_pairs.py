@@ -147,7 +147,7 @@ class Pairing:
             if answer is not None and answer.goes_on_with(entry):
                 first, *others = units[len(units) - max(1, answer.spoken) :]
                 del units[len(units) - len(others) :]
-                first += [*(said for unit in others for said in unit), entry]
+                first += [*(member for unit in others for member in unit), entry]
             else:
                 units.append([entry])
             answer = answer_after(answer, entry)

@@ -260,9 +260,9 @@ def options() -> Options:
 
 def run(work: Callable[[], Awaitable[R]]) -> R:
     """Run *work*; an interruption cancels it. Afterwards say how old its answers are, if they are not of now."""
-    with collected() as told:
+    with collected() as notices:
         done = anyio.run(work)
-    for text in told:
+    for text in notices:
         options().output.warn(text)
     return done
 

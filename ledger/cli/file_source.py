@@ -79,10 +79,10 @@ def finished_lines(spool: BinaryIO) -> Iterator[bytes]:
     """Yield the lines of *spool* as `lines` does, but of JSONL not a last one that is still being written."""
     by_line: bool | None = None
     for line in lines(spool):
-        said = line if by_line is not None else line.removeprefix(BOM_UTF8)
-        if by_line is None and said.strip():
-            by_line = is_whole(said)
-        if by_line and not line.endswith(b"\n") and not is_whole(said):
+        text = line if by_line is not None else line.removeprefix(BOM_UTF8)
+        if by_line is None and text.strip():
+            by_line = is_whole(text)
+        if by_line and not line.endswith(b"\n") and not is_whole(text):
             return
         yield line
 

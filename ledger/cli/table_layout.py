@@ -20,22 +20,22 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str | Text]], width: i
     if not rows:
         return []
     cells = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
-    kept = [at for at in range(len(columns)) if any(row[at].plain for row in cells)]
+    shown = [at for at in range(len(columns)) if any(row[at].plain for row in cells)]
     names = [column.lstrip(">~?") for column in columns]
     widths = [max(cell_len(name), *(cell_len(row[at].plain) for row in cells)) for at, name in enumerate(names)]
     marks = [column.removesuffix(name) for column, name in zip(columns, names, strict=True)]
-    spare = [at for at in kept if "?" in marks[at]]
-    while (over := _excess(widths, kept, width)) > 0:
-        cut = [at for at in kept if "~" in marks[at] and widths[at] - over >= _LEAST_TEXT]
+    spare = [at for at in shown if "?" in marks[at]]
+    while (over := _excess(widths, shown, width)) > 0:
+        cut = [at for at in shown if "~" in marks[at] and widths[at] - over >= _LEAST_TEXT]
         if cut:
             widths[cut[0]] -= over
         elif spare:
-            kept.remove(spare.pop())
+            shown.remove(spare.pop())
         else:
             return records([[(name, cell) for name, cell in zip(names, row, strict=True)] for row in cells])
     head = [Text(name, style="bold") for name in names]
     lines = [head, *cells] if any(names) else cells
-    return [_line([(row[at], widths[at], ">" in marks[at]) for at in kept]) for row in lines]
+    return [_line([(row[at], widths[at], ">" in marks[at]) for at in shown]) for row in lines]
 
 
 def records(rows: Sequence[Sequence[tuple[str, Text]]]) -> list[Text]:
@@ -48,8 +48,8 @@ def records(rows: Sequence[Sequence[tuple[str, Text]]]) -> list[Text]:
     return lines
 
 
-def _excess(widths: Sequence[int], kept: Sequence[int], width: int | None) -> int:
-    return 0 if width is None else sum(widths[at] for at in kept) + _GAP * (len(kept) - 1) - width
+def _excess(widths: Sequence[int], shown: Sequence[int], width: int | None) -> int:
+    return 0 if width is None else sum(widths[at] for at in shown) + _GAP * (len(shown) - 1) - width
 
 
 def _line(cells: Sequence[tuple[Text, int, bool]]) -> Text:

@@ -88,12 +88,14 @@ async def read_descent(
         for event in events
         if isinstance(payload := event.payload, CompactionRequested) and is_users and names_task(payload.strategy)
     }
-    told = dict(told for event in events if isinstance(event.payload, RebuildCompleted) for told in event.payload.tasks)
+    named = dict(
+        pair for event in events if isinstance(event.payload, RebuildCompleted) for pair in event.payload.tasks
+    )
     tasks: dict[int, int] = {}
     for event in events:
         if isinstance(payload := event.payload, CompactionCompleted) and payload.method != "heuristic":
-            if payload.compaction_id in told:
-                tasks[event.version] = told[payload.compaction_id]
+            if payload.compaction_id in named:
+                tasks[event.version] = named[payload.compaction_id]
                 continue
             at = asked.get(payload.compaction_id, 0)
             covers = any(ranges.contains(payload.covered, version) for version in versions)

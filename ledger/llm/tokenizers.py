@@ -27,7 +27,7 @@ from ledger.events.canonical import canonical_json
 from ledger.events.strict_json import check_value
 from ledger.ports import Count, Countable, Tokenizer
 from ledger.session.entry_drafts import EntryDraft
-from ledger.session.request_parts import BY_REQUEST, carried_by
+from ledger.session.request_parts import BY_REQUEST, counted_parts
 
 _VOCABULARIES: Final = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
@@ -155,12 +155,12 @@ def _whole(item: Countable, own: Count, count_text: Callable[[str], Count]) -> C
         default = f"{item.tool_name}({canonical_json(item.arguments).decode()})"
         if item.content != default:
             own = max(own, count_text(default), key=_tokens)
-    carried = None if item.data is None else carried_by(item.data)
-    if carried is None:
+    parts = None if item.data is None else counted_parts(item.data)
+    if parts is None:
         return own
-    tokens = max(own.tokens, count_text(carried.same).tokens) if carried.same else own.tokens
-    more = count_text(carried.more).tokens if carried.more else 0
-    return Count(tokens + more + carried.media, own.tokenizer + BY_REQUEST, own.fallback)
+    tokens = max(own.tokens, count_text(parts.same).tokens) if parts.same else own.tokens
+    more = count_text(parts.more).tokens if parts.more else 0
+    return Count(tokens + more + parts.media, own.tokenizer + BY_REQUEST, own.fallback)
 
 
 def _tokens(count: Count) -> int:

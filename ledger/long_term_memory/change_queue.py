@@ -45,10 +45,10 @@ _Waiting: TypeAlias = deque[tuple[RecordChange, asyncio.Future[list[Decided]]]]
 
 
 class ChangeQueue:
-    """Passes changes to *carry_out*, which gets those of the same streams that wait, and returns their outcomes."""
+    """Passes changes to *execute*, which gets those of the same streams that wait, and returns their outcomes."""
 
-    def __init__(self, carry_out: Callable[[Sequence[RecordChange]], Awaitable[Sequence[Outcome]]]) -> None:
-        self._carry_out = carry_out
+    def __init__(self, execute: Callable[[Sequence[RecordChange]], Awaitable[Sequence[Outcome]]]) -> None:
+        self._execute = execute
         self._waiting: dict[frozenset[UUID], _Waiting] = {}
         self._working: set[asyncio.Task[None]] = set()
 
@@ -79,7 +79,7 @@ class ChangeQueue:
     async def _answer(self, batch: Sequence[tuple[RecordChange, asyncio.Future[list[Decided]]]]) -> None:
         outcomes: Sequence[Outcome]
         try:
-            outcomes = await self._carry_out([change for change, _ in batch])
+            outcomes = await self._execute([change for change, _ in batch])
         except Exception as fault:  # noqa: BLE001 - told to each caller
             outcomes = [fault] * len(batch)
         except BaseException:

@@ -40,7 +40,7 @@ class RecordWriter:
         self._clock = clock
         self._actor = actor
         self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
-        self._queue = ChangeQueue(self._carry_out)
+        self._queue = ChangeQueue(self._execute)
 
     def of(self, actor: str) -> "RecordWriter":
         """Return a writer for *actor* that shares batches and locks with this one."""
@@ -59,7 +59,7 @@ class RecordWriter:
         """
         return await self._queue.put(RecordChange(tuple(streams), lookup, decide, self._actor))
 
-    async def _carry_out(self, changes: Sequence[RecordChange]) -> list[Outcome]:
+    async def _execute(self, changes: Sequence[RecordChange]) -> list[Outcome]:
         """Append the events of *changes*, all of the same streams, at once, as if they came one after the other."""
         streams = changes[0].streams
 

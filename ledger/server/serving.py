@@ -19,7 +19,7 @@ from ledger.server.background import background
 from ledger.server.heavy_requests import HeavyRequests, helper
 from ledger.server.helper_process import HelperProcess
 from ledger.server.http.guard import RequestGuard
-from ledger.server.http.protocol import guarded_protocol
+from ledger.server.http.protocol import deadline_protocol
 from ledger.server.service import Service
 from ledger.server.service_settings import ServiceSettings
 from ledger.server.traffic import logs, tracing
@@ -132,7 +132,7 @@ def configuration(
         ),
         host=settings.host,
         port=settings.port,
-        http=guarded_protocol(settings),
+        http=deadline_protocol(settings),
         ws="none",
         lifespan="off",
         loop="asyncio",

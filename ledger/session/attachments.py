@@ -26,7 +26,7 @@ DATA_URL: Final = re.compile(r"(data:[^,]{0,200};base64,)(.+)\Z", re.DOTALL)
 _KEYS: Final = frozenset({"data", "file_data", "result"})  # whose text is base64 without a URL around it
 #: Whose text is what the entry itself says: a person or a tool may have written anything there, also what looks like a
 #: reference.
-SAID: Final = frozenset({"text", "content", "output", "arguments"})
+OWN_TEXT: Final = frozenset({"text", "content", "output", "arguments"})
 _LEAST: Final = 512  # characters of base64: less stays where it is
 _LONG: Final = 64 * 1024  # characters of any text of an entry that is too large
 _LONGEST_REFERENCE: Final = 4_096
@@ -36,7 +36,7 @@ def taken_out(value: Any, found: dict[str, bytes]) -> Any:
     """Return *value* with a reference in the place of each long base64 text, whose bytes go into *found* by digest."""
 
     def reference(text: str, key: str) -> str:
-        if len(text) < _LEAST or key in SAID:
+        if len(text) < _LEAST or key in OWN_TEXT:
             return text
         url = DATA_URL.match(text)
         begin, rest = (url[1], url[2]) if url else ("", text if key in _KEYS else "")

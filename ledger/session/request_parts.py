@@ -31,7 +31,7 @@ _GEMINI: Final = frozenset({"inline_data", "inlineData", "file_data", "fileData"
 _LEAST_BASE64: Final = 256
 
 
-class Carried(NamedTuple):
+class CountedParts(NamedTuple):
     """*same*: texts that the entry's own text may repeat; *more*: others; *media*: tokens of images and files."""
 
     same: str
@@ -39,7 +39,7 @@ class Carried(NamedTuple):
     media: int
 
 
-def carried_by(data: Any) -> Carried | None:
+def counted_parts(data: Any) -> CountedParts | None:
     """Return what a request carries of *data*; None if it is nothing, as of data that a program keeps for itself."""
     if not isinstance(data, dict):
         return None
@@ -63,13 +63,15 @@ def carried_by(data: Any) -> Carried | None:
                 more.extend(found.texts(data[key], key))
     if not same and not more and not found.media:
         return None
-    return Carried("\n".join(same), "\n".join(more), found.media)
+    return CountedParts("\n".join(same), "\n".join(more), found.media)
 
 
 def counted_by_text(entry: Entry) -> bool:
     """Tell whether an older release counted *entry* by its text alone, although a request carries more of it."""
     is_older = not entry.tokenizer.endswith(BY_REQUEST) and entry.tokenizer != "caller"
-    return is_older and entry.edited_version is None and entry.data is not None and carried_by(entry.data) is not None
+    return (
+        is_older and entry.edited_version is None and entry.data is not None and counted_parts(entry.data) is not None
+    )
 
 
 class _Walk:

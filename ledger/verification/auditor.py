@@ -39,7 +39,7 @@ class _ItemOnly(msgspec.Struct):
     key: str | None = None
 
     @property
-    def kept_id(self) -> str | None:
+    def value_id(self) -> str | None:
         """The item of an event about a kept value, which has two parts."""
         return None if self.space is None or self.key is None else kept_item(self.space, self.key)
 

@@ -146,8 +146,8 @@ def evolve(state: Lineage, event: RecordedEvent) -> Lineage:
         case RebuildCompleted(tasks=tasks):
             return replace(state, tasks=(*state.tasks, *tasks))
         case CompactionRequested() as payload:
-            told = any(name == payload.compaction_id for name, _ in state.tasks)
-            task = state.window.opening if names_task(payload.strategy) and not told else None
+            is_named = any(name == payload.compaction_id for name, _ in state.tasks)
+            task = state.window.opening if names_task(payload.strategy) and not is_named else None
             return replace(state, tasks=(*state.tasks, (payload.compaction_id, task.version))) if task else state
         case CompactionCompleted() as payload:
             task_version = 0 if payload.method == "heuristic" else dict(state.tasks).get(payload.compaction_id, 0)

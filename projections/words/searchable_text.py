@@ -153,8 +153,10 @@ def pieces_again(event: RecordedEvent, earlier: Mapping[int, RecordedEvent]) -> 
         case EntryEdited(entry_version=version):
             return list(_pieces_of(event, earlier.get(version)))
         case EntriesReturned(entries=back):
-            said = [(earlier.get(each.edited_version or each.version), each.version) for each in back if each.erased]
-            return [piece for text, version in said if text for piece in _pieces_of(text, earlier.get(version))]
+            returned = [
+                (earlier.get(each.edited_version or each.version), each.version) for each in back if each.erased
+            ]
+            return [piece for text, version in returned if text for piece in _pieces_of(text, earlier.get(version))]
         case _:
             return []
 
@@ -232,18 +234,18 @@ def words_of_piece(piece: Piece, language: SearchLanguage) -> TextWords:
     return index_words(piece.text, names=piece.names, day=piece.day, language=language)
 
 
-def _pieces_of(said: RecordedEvent, first: RecordedEvent | None) -> Iterator[Piece]:
-    """Yield the pieces of the entry that *first* added, in its place, with the text that *said* gives it."""
+def _pieces_of(newest: RecordedEvent, first: RecordedEvent | None) -> Iterator[Piece]:
+    """Yield the pieces of the entry that *first* added, in its place, with the text that *newest* gives it."""
     added = first.payload if first is not None else None
-    match said.payload:
+    match newest.payload:
         case EntryEdited(entry_version=version, entry_id=entry_id, content=content):
             pass
         case EntryAdded(entry_id=entry_id, content=content):
-            version = said.version
+            version = newest.version
         case _:
             return
     if first is None or not isinstance(added, EntryAdded):  # it cannot be read
-        yield from _pieces(version, said.position, entry_id, content)
+        yield from _pieces(version, newest.position, entry_id, content)
         return
     text = _text(content, added.tool_name, added.metadata)
     names = _words_in(added.metadata, _NAMES)

@@ -60,9 +60,9 @@ class _Characters(dict[int, int]):
 
     def __missing__(self, character: int) -> int:
         sign = chr(character)
-        is_kept = character < 128 or unicodedata.category(sign)[0] in "LM"
+        stays = character < 128 or unicodedata.category(sign)[0] in "LM"
         digit = unicodedata.decimal(sign, None)
-        self[character] = character if is_kept else ord(" ") if digit is None else ord(str(digit))
+        self[character] = character if stays else ord(" ") if digit is None else ord(str(digit))
         return self[character]
 
 

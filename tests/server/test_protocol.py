@@ -6,11 +6,11 @@ import socket
 import uvicorn
 from uvicorn.server import ServerState
 
-from ledger.server.http.protocol import GuardedProtocol, JoinedWrites, guarded_protocol
+from ledger.server.http.protocol import DeadlineProtocol, JoinedWrites, deadline_protocol
 from ledger.server.service_settings import load_service_settings
 
 
-async def delays(protocol: type[GuardedProtocol]) -> list[bool]:
+async def delays(protocol: type[DeadlineProtocol]) -> list[bool]:
     """Return, for a connection, whether small pieces of an answer wait for each other."""
     seen: list[bool] = []
 
@@ -39,8 +39,8 @@ async def delays(protocol: type[GuardedProtocol]) -> list[bool]:
 
 async def test_a_connection_sends_small_pieces_at_once() -> None:
     """With the protocol of uvicorn alone, as the negative control, each piece waits for an acknowledgement."""
-    assert await delays(guarded_protocol(load_service_settings())) == [False]
-    unguarded = GuardedProtocol.__mro__[1]
+    assert await delays(deadline_protocol(load_service_settings())) == [False]
+    unguarded = DeadlineProtocol.__mro__[1]
     assert await delays(unguarded) == [True]
 
 

@@ -102,7 +102,7 @@ def _derived(event: JsonObject) -> JsonObject:
     if parts:
         thoughts = [part["text"] for part in parts if _is_text(part)]
         return {"kind": "message", "role": role, "content": "".join(thoughts) or _types(parts)}
-    return {"kind": "context", "content": _said_of(event)}
+    return {"kind": "context", "content": _text_of(event)}
 
 
 def _parts(event: JsonObject) -> list[JsonObject]:
@@ -131,7 +131,7 @@ def _result(response: Mapping[str, Any]) -> str:
     return json.dumps(answer, ensure_ascii=False)
 
 
-def _said_of(event: JsonObject) -> str:
+def _text_of(event: JsonObject) -> str:
     """Return a word for an event without content: its error, or what it does."""
     if event.get("error_message") or event.get("error_code"):
         return f"[error] {event.get('error_message') or event['error_code']}"

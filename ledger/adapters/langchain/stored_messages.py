@@ -69,10 +69,10 @@ def _json(message: BaseMessage) -> str:
 
 def _made_of(entry: Entry) -> BaseMessage:
     call_id = entry.tool_call_id or entry.entry_id
-    said: dict[str, Any] = {"role": _ROLES[entry.role], "content": entry.content}
+    message: dict[str, Any] = {"role": _ROLES[entry.role], "content": entry.content}
     if entry.kind == "tool_call":
         function = {"name": entry.tool_name, "arguments": json.dumps(entry.arguments or {})}
-        said |= {"content": "", "tool_calls": [{"id": call_id, "type": "function", "function": function}]}
+        message |= {"content": "", "tool_calls": [{"id": call_id, "type": "function", "function": function}]}
     elif entry.kind == "tool_result" and entry.tool_call_id is not None:
-        said |= {"role": "tool", "tool_call_id": call_id, "name": entry.tool_name}
-    return convert_to_messages([said])[0]
+        message |= {"role": "tool", "tool_call_id": call_id, "name": entry.tool_name}
+    return convert_to_messages([message])[0]

@@ -46,7 +46,7 @@ def carry(entries: Sequence[dict[str, Any]], find: Callable[[str], Typed | None]
     return carried
 
 
-def carried_by(payload: EntryAdded) -> Typed | None:
+def counted_parts(payload: EntryAdded) -> Typed | None:
     """Return the message that an entry carries, as it was added; None if it carries none."""
     if not isinstance(payload.data, dict) or payload.data.get("sdk") != _SDK:
         return None

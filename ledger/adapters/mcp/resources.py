@@ -89,12 +89,12 @@ def add_resources(server: MCPServer[Any], source: LedgerSource) -> None:
     async def sessions(context: CallContext, after: str | None = None) -> str:
         try:
             call = await source.reader(context)
-            with collected() as told:
+            with collected() as notices:
                 page = await sessions_page(call, None, None, None, MOST_SESSIONS, after)
         except LedgerError as fault:
             raise _refusal(fault) from fault
         following = None if page.next_cursor is None else f"ledger://sessions?{urlencode({'after': page.next_cursor})}"
-        return _json({"sessions": [row.model_dump() for row in page.sessions], "next": following, **_age(told)})
+        return _json({"sessions": [row.model_dump() for row in page.sessions], "next": following, **_age(notices)})
 
     @server.resource(
         "ledger://sessions/{session_id}/{view}{?version,user_id,after}",
@@ -121,7 +121,7 @@ def add_resources(server: MCPServer[Any], source: LedgerSource) -> None:
             if view not in _VIEWS:
                 raise InvalidInput("bad_value", f"must be {', '.join(_VIEWS)}", field="view")
             wanted = SessionView(call, session_id, user_id, place, after, _number(version))
-            with collected() as told:
+            with collected() as notices:
                 at, taken, following = await _VIEWS[view](wanted)
         except LedgerError as fault:
             raise _refusal(fault) from fault
@@ -134,7 +134,7 @@ def add_resources(server: MCPServer[Any], source: LedgerSource) -> None:
                 "version": at,
                 view: [part.model_dump(exclude_none=True) for part in taken],
                 "next": None if following is None else own,
-                **_age(told),
+                **_age(notices),
             }
         )
 
@@ -196,9 +196,9 @@ async def _events(view: SessionView) -> ShownParts:
 _VIEWS: Final = {"context": _context, "transcript": _transcript, "events": _events}
 
 
-def _age(told: Sequence[str]) -> dict[str, Sequence[str]]:
-    """Return what was *told* of the age of an index, where this server takes no writes."""
-    return {"index_age": told} if told else {}
+def _age(notices: Sequence[str]) -> dict[str, Sequence[str]]:
+    """Return the *notices* of the age of an index, where this server takes no writes."""
+    return {"index_age": notices} if notices else {}
 
 
 def _number(version: str | None) -> int:

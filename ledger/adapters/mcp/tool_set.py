@@ -52,9 +52,9 @@ class LedgerServer(MCPServer[Any]):
             field = unknown[0][:80]
             raise ToolError(f"unknown_field: {field!a}: {unknown_field(field, taken, where=f'of {name}')}")
         try:
-            with collected() as told:
+            with collected() as notices:
                 result = await super().call_tool(name, arguments, context)
-            return _with_age(result, told)
+            return _with_age(result, notices)
         except UnexpectedToolError as fault:
             message = f"internal_error: {name} failed; the log of the server says where. It may have been carried out."
             raise UnexpectedToolError(message) from fault.__cause__
@@ -62,12 +62,12 @@ class LedgerServer(MCPServer[Any]):
             raise _plain(fault) from fault.__cause__
 
 
-def _with_age(result: CallToolResult | InputRequiredResult, told: list[str]) -> CallToolResult | InputRequiredResult:
-    """Return *result* with what was *told* of the age of an index, as more text."""
-    if not told or not isinstance(result, CallToolResult):
+def _with_age(result: CallToolResult | InputRequiredResult, notices: list[str]) -> CallToolResult | InputRequiredResult:
+    """Return *result* with the *notices* of the age of an index, as more text."""
+    if not notices or not isinstance(result, CallToolResult):
         return result
     return result.model_copy(
-        update={"content": [*result.content, *(TextContent(type="text", text=text) for text in told)]}
+        update={"content": [*result.content, *(TextContent(type="text", text=text) for text in notices)]}
     )
 
 

@@ -31,12 +31,12 @@ class RunFacts(NamedTuple):
     def of(self, item: Mapping[str, Any]) -> JsonObject:
         """Return the metadata of *item*; what people and systems said is of no agent."""
         by_agent = item.get("role", "assistant") == "assistant"
-        told = {
+        of_agent = {
             "run_id": self.run_id,
             "agent": self.agent if by_agent else None,
             "handoff_to": self._handoff_to(item.get("output")),
         }
-        return {name: value for name, value in told.items() if value is not None}
+        return {name: value for name, value in of_agent.items() if value is not None}
 
     def _handoff_to(self, output: Any) -> str | None:
         """Return the agent that the result of a handoff names, if it is one that this agent may hand over to."""

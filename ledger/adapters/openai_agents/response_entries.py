@@ -60,9 +60,9 @@ def _object(item: Any, field: str) -> JsonObject:
 
 
 def _draft(item: JsonObject, names: dict[str, str], run: RunFacts, large: LargeValues, field: str) -> EntryDraft:
-    derived, told = _derived(clean(item), names), run.of(item)
-    if told:
-        derived["metadata"] = {**derived.get("metadata", {}), **clean(told)}
+    derived, of_agent = _derived(clean(item), names), run.of(item)
+    if of_agent:
+        derived["metadata"] = {**derived.get("metadata", {}), **clean(of_agent)}
     try:
         return item_draft(SDK, item, derived, large, field=field)
     except InvalidInput as fault:

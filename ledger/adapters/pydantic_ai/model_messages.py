@@ -104,12 +104,12 @@ def _made_of(entry: Entry) -> JsonObject:
         return {"kind": "response", "timestamp": moment, "parts": parts}
     if entry.role == "assistant":
         return {"kind": "response", "timestamp": moment, "parts": [{"part_kind": "text", "content": entry.content}]}
-    said: JsonObject = {"content": entry.content, "timestamp": moment}
+    part: JsonObject = {"content": entry.content, "timestamp": moment}
     if entry.kind == "tool_result" and entry.tool_call_id is not None:
-        said |= {"part_kind": "tool-return", **call, "tool_name": entry.tool_name or "tool"}
+        part |= {"part_kind": "tool-return", **call, "tool_name": entry.tool_name or "tool"}
     else:
-        said["part_kind"] = "system-prompt" if entry.role == "system" else "user-prompt"
-    return {"kind": "request", "timestamp": moment, "parts": [said]}
+        part["part_kind"] = "system-prompt" if entry.role == "system" else "user-prompt"
+    return {"kind": "request", "timestamp": moment, "parts": [part]}
 
 
 def _draft(item: JsonObject, own: JsonObject, large: LargeValues, field: str) -> EntryDraft:

@@ -71,7 +71,11 @@ async def _compacted(
     why = ""
     if asked is not None and isinstance(asked.payload, CompactionRequested):
         reasons = asked.payload.reasons
-        why = f", because {' and '.join(_said(reason, asked.payload.config) for reason in reasons)}" if reasons else ""
+        why = (
+            f", because {' and '.join(_reason_text(reason, asked.payload.config) for reason in reasons)}"
+            if reasons
+            else ""
+        )
     status: FateStatus = "erased" if payload.effect == "erase" else "covered"
     version, name = event.version, payload.summary_id
     if name is None and status == "erased":
@@ -130,7 +134,7 @@ async def dropped_at(handle: NamespaceHandle, stream: Stream, summary_id: str, l
     return ended
 
 
-def _said(reason: str, raw: dict[str, Any]) -> str:
+def _reason_text(reason: str, raw: dict[str, Any]) -> str:
     """Return a *reason* of a compaction with the config *raw*."""
     if reason in {"tokens", "near_limit"}:
         limit = load({"window": {"type": "full"}, "compactions": [raw]}).token_limit

@@ -80,7 +80,7 @@ class RebuildRun:
 
         return bool((await self._commands.write(self._stream, commands_for, actor=self._actor)).events)
 
-    async def carry_out(self, summarizer: Summarizer) -> None:
+    async def execute(self, summarizer: Summarizer) -> None:
         """Replay all events, those that come meanwhile too, and make the session what the replay ended in.
 
         Raises:

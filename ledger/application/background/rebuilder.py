@@ -90,7 +90,7 @@ class Rebuilder:
             most=self.most_in_a_row,
         )
         try:
-            await run.carry_out(self._summarizer_of(stream))
+            await run.execute(self._summarizer_of(stream))
         except Paused:
             log.info("a rebuild waits for a worker, after %s calls of models in a row", self.most_in_a_row)
         except Ended as ended:

@@ -22,8 +22,8 @@ from ledger.formats.importers.elements.fitting import fitted_draft
 from ledger.formats.importers.elements.importer import is_imported
 from ledger.formats.importers.elements.prefix import SharedBranch, branch_name, place
 from ledger.formats.importers.elements.steps import hidden
-from ledger.formats.importers.elements.trimmed import began, content_of, goes_on, kept_places, said_again
-from ledger.formats.importers.opentelemetry.reported_calls import ReportedCall, kept_whole
+from ledger.formats.importers.elements.trimmed import began, content_of, goes_on, remaining_places, repeated_id
+from ledger.formats.importers.opentelemetry.reported_calls import ReportedCall, stored_whole
 from ledger.formats.transcripts.imported_window import erasure
 from ledger.session.attachments import SPACE
 from ledger.session.commands import AddEntries, FollowAgent, HideAdded
@@ -128,7 +128,7 @@ async def _recorded(handle: NamespaceHandle, call: ReportedCall, name: str, *, b
             newest = newest_imported(state.window.entries)
             return Decision([], replace(found, left_out=_left_out(call, state, newest), newest=newest))
         if not found.branch.shared and not starts_life(handle, state) and state.counts.added:
-            return await _decision(handle, stream, state, [], [*call.besides, kept_whole(call)], found)
+            return await _decision(handle, stream, state, [], [*call.besides, stored_whole(call)], found)
         new, beside = list(call.entries[found.branch.shared :]), [*call.besides, call.record]
         if found.branch.shared:
             beside = [*map(hidden, call.instructions), *beside]
@@ -149,12 +149,12 @@ async def _gone_on(handle: NamespaceHandle, call: ReportedCall, name: str) -> _B
             return Decision([], found)
         entries = [each for each in state.window.entries if is_imported(each.entry_id) or each.role == "system"]
         drafts, _ = _drafts(handle, [*call.instructions, *call.entries])
-        kept = kept_places([_content(each) for each in entries], [_content(draft) for draft in drafts])
+        kept = remaining_places([_content(each) for each in entries], [_content(draft) for draft in drafts])
         sent = [*call.instructions, *call.entries][len(kept) :]
         known = await _versions(handle, stream, state, [str(entry["entry_id"]) for entry in sent])
         record_id = str(call.record["entry_id"])
         again = [
-            {**entry, "entry_id": said_again(own, record_id)} if (own := str(entry["entry_id"])) in known else entry
+            {**entry, "entry_id": repeated_id(own, record_id)} if (own := str(entry["entry_id"])) in known else entry
             for entry in sent
         ]
         left = [(each.version, each.tokens) for at, each in enumerate(entries) if at not in kept]
@@ -168,11 +168,13 @@ def _left_out(call: ReportedCall, state: SessionState, newest: Entry | None) -> 
     """Tell whether *call* goes on in the branch of *state*, whose *newest* entry it has, but not all before that."""
     if newest is None or not may_have(call, newest):
         return False
-    told = [_content(each) for each in takewhile(lambda each: each.role == "system", state.window.entries)]
+    instructions_before = [
+        _content(each) for each in takewhile(lambda each: each.role == "system", state.window.entries)
+    ]
     drafts = [fitted_draft(entry, {}, field="") for entry in (*call.instructions[:1], *call.entries[: call.sent])]
     contents = [_content(draft) for draft in drafts]
     first = len(call.instructions[:1])
-    return goes_on([_content(newest)], contents[first:], told, contents[0] if first else None)
+    return goes_on([_content(newest)], contents[first:], instructions_before, contents[0] if first else None)
 
 
 def _content(entry: Entry | EntryDraft) -> bytes:
@@ -195,7 +197,7 @@ async def _record_beside(handle: NamespaceHandle, call: ReportedCall) -> None:
 
     async def decision_for(state: SessionState) -> "Decision[_BranchFound]":
         found = _BranchFound(SharedBranch(0, ends=False), done=True)
-        return await _decision(handle, stream, state, [], [*call.besides, kept_whole(call)], found)
+        return await _decision(handle, stream, state, [], [*call.besides, stored_whole(call)], found)
 
     await _written(handle, stream, decision_for)
 

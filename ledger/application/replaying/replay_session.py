@@ -88,7 +88,7 @@ async def what_if(
 def _trial(
     events: Sequence[RecordedEvent], completed: Sequence[CompactionCompleted], state: SessionState, window: Window
 ) -> Trial:
-    said = Counter(
+    by_role = Counter(
         event.payload.role
         for event in events
         if isinstance(event.payload, EntryAdded) and event.payload.kind in {"message", "step_result"}
@@ -96,8 +96,8 @@ def _trial(
     return Trial(
         state=state,
         window=window,
-        turns=said["user"],
-        answers=said["assistant"],
+        turns=by_role["user"],
+        answers=by_role["assistant"],
         compactions=tuple(each.key for each in completed),
     )
 

@@ -158,8 +158,8 @@ def _of_claude(message: JsonObject, tools: dict[str, str]) -> list[JsonObject]:
     repeated = any(message.get("text") in part.values() for part in content if isinstance(part, dict))
     fields = _OF_TREE | {"sender", "content", *(("text",) if repeated else ())}
     rest = {key: value for key, value in message.items() if key not in fields and value not in (None, [], "")}
-    said = {"role": _SENDERS.get(sender, sender), "content": content, "id": message.get("uuid")}
-    return entries_of({**rest, **said}, tools)
+    message_fields = {"role": _SENDERS.get(sender, sender), "content": content, "id": message.get("uuid")}
+    return entries_of({**rest, **message_fields}, tools)
 
 
 def _open_webui(item: JsonObject, name: str) -> _Tree:

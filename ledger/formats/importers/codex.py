@@ -34,7 +34,7 @@ _LINE: Final = {"timestamp", "type", "payload"}
 #: How messages begin that the program wrote in the user's name.
 _CONTEXT: Final = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>")
 #: How much of the user's words an older release kept, about: 20,000 tokens.
-_KEPT_CHARACTERS: Final = 80_000
+_LONGEST_SUMMARIZED: Final = 80_000
 
 
 def detects(found: Sequence[Document]) -> bool:
@@ -44,8 +44,8 @@ def detects(found: Sequence[Document]) -> bool:
         return False
     if value.get("type") == "session_meta":
         return isinstance(value.get("payload"), dict)
-    bare = isinstance(value.get("id"), str) and isinstance(value.get("timestamp"), str)
-    return bare and not {"type", "role", "messages", "source", "sessionId"} & value.keys()
+    is_session_line = isinstance(value.get("id"), str) and isinstance(value.get("timestamp"), str)
+    return is_session_line and not {"type", "role", "messages", "source", "sessionId"} & value.keys()
 
 
 def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
@@ -144,11 +144,11 @@ class _Window:
                 [],
             )
         self._entries = [each for each in self._entries if each[1]]
-        if sum(characters for _, _, characters in self._entries) > _KEPT_CHARACTERS:
+        if sum(characters for _, _, characters in self._entries) > _LONGEST_SUMMARIZED:
             entry = noted(entry, UNKNOWN, "the agent may have cut the words of the user at this compaction", line)
-        kept = frozenset(entry_id for entry_id, _, _ in self._entries)
+        stays = frozenset(entry_id for entry_id, _, _ in self._entries)
         summary = f"summary-{self._title}-{line}"[-100:].lstrip("-")
-        return Summarized(summary, text, kept, "last"), entry, []
+        return Summarized(summary, text, stays, "last"), entry, []
 
     def rolled_back(self, payload: JsonObject, entry: JsonObject, line: int) -> tuple[WindowChange | None, JsonObject]:
         """Return the removal of the newest turns, and *entry* with a note of it."""

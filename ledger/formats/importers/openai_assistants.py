@@ -79,9 +79,9 @@ def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
 
 
 def _place(value: JsonObject, place: int, within: int) -> SpooledPlace:
-    said_at = moment(value.get("created_at"))
+    created_at = moment(value.get("created_at"))
     created = creates(value) if value["object"] == _STEP else ""
-    time = said_at.timestamp() if said_at else 0.0
+    time = created_at.timestamp() if created_at else 0.0
     own, run = str(value.get("id") or ""), str(value.get("run_id") or "")
     return SpooledPlace(time=time, place=place, within=within, id=own, run=run, message=created)
 

@@ -35,7 +35,7 @@ FORMAT: Final = "openhands"
 _KNOWN: Final = {"id", "timestamp", "source", "cause"}
 _CONDENSING: Final = {"condensation", "condensation_request"}
 #: Events that the program keeps from the agent.
-_KEPT_BACK: Final = {"null", "change_agent_state", "agent_state_changed"}
+_HIDDEN: Final = {"null", "change_agent_state", "agent_state_changed"}
 _DELEGATE: Final = "delegate"
 _SPEAKING: Final = {"message", "finish", "reject", "system"}
 
@@ -79,7 +79,7 @@ def _messages(
                 change, entries = _condensed(event, active, session_id, line)
             else:
                 entries = _action_entries(event, calls) if event.get("action") else [_observation_entry(event, calls)]
-            if _is_kept_back(event):
+            if _is_hidden(event):
                 entries = [hidden(entry, _type_of(event)) for entry in entries]
             if event.get("observation") == _DELEGATE and delegated:  # what the other agent did is not sent
                 gone = tuple(active.keys() - set(delegated.pop()))
@@ -133,8 +133,8 @@ def _condensed(
         summary = f"summary-{session_id}-{event.get('id')}"[-100:].lstrip("-")
         offset, events = arguments.get("summary_offset"), list(dict.fromkeys(active.values()))
         if not isinstance(offset, int):
-            said = "a condensation does not say where its summary stands; it is shown where the first event was"
-            entry = noted(entry, UNKNOWN, said, line)
+            why = "a condensation does not say where its summary stands; it is shown where the first event was"
+            entry = noted(entry, UNKNOWN, why, line)
             return Summarized(summary, text, frozenset(active), "covered"), [entry]
         if not 0 <= offset < len(events):
             return Summarized(summary, text, frozenset(active), "last"), [entry]
@@ -147,10 +147,10 @@ def _type_of(event: JsonObject) -> str:
     return str(event.get("action") or event.get("observation"))
 
 
-def _is_kept_back(event: JsonObject) -> bool:
+def _is_hidden(event: JsonObject) -> bool:
     """Tell whether the program does not show an event to the agent."""
     about = event.get("args") or event.get("extras") or {}
-    return _type_of(event) in _KEPT_BACK or event.get("hidden") is True or about.get("hidden") is True
+    return _type_of(event) in _HIDDEN or event.get("hidden") is True or about.get("hidden") is True
 
 
 def _action_entries(event: JsonObject, calls: dict[Any, tuple[str, str]]) -> list[JsonObject]:

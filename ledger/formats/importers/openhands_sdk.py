@@ -146,8 +146,8 @@ def _action(event: JsonObject) -> list[JsonObject]:
     entry = with_leftovers(entry, call, known, item_id=call.get("responses_item_id"))
     thought = [part for part in _parts(event.get("thought") or []) if str(part.get("text") or "").strip()]
     if thought:
-        said = _spoken("assistant", thought)
-        return [_with_thinking(said, event, _item_of(said["content"])), entry]
+        message = _spoken("assistant", thought)
+        return [_with_thinking(message, event, _item_of(message["content"])), entry]
     item = {"type": "function_call", "call_id": event["tool_call_id"], "name": entry["tool_name"]}
     return [_with_thinking(entry, event, {**item, "arguments": str(call.get("arguments") or "{}")})]
 

@@ -77,14 +77,14 @@ def _entry(turn: JsonObject, called: str | None) -> JsonObject:
         return {"kind": "tool_result", "tool_name": called, "content": value}
     role = _ROLES.get(speaker)
     text = value if isinstance(value, str) else canonical_json(value).decode()
-    said: JsonObject = {"content": text if text.strip() else EMPTY}
+    content: JsonObject = {"content": text if text.strip() else EMPTY}
     if text is not value or not text.strip():
-        said["data"] = {"value": value}
+        content["data"] = {"value": value}
     if role is None:
         return noted(
-            {"kind": "context", **said}, GUESSED, f"the speaker {str(turn['from'])[:100]!r} is shown as context"
+            {"kind": "context", **content}, GUESSED, f"the speaker {str(turn['from'])[:100]!r} is shown as context"
         )
-    return {"kind": "message", "role": role, **said}
+    return {"kind": "message", "role": role, **content}
 
 
 def _is_conversation(value: Any) -> bool:

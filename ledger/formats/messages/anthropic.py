@@ -100,14 +100,14 @@ def _blocks(turn: Turn, ids: _CallIds, attachments: Mapping[str, bytes]) -> Iter
 def _answer(turn: Turn, ids: _CallIds, inside: Mapping[int, Turn]) -> Iterator[JsonObject]:
     """Yield the blocks of an answer, results of the provider's tools at their place in it."""
     if not turn.parts:
-        yield from _said(turn.text, turn.data, thinks_only=turn.entry is not None and not says(turn.entry))
+        yield from _text_blocks(turn.text, turn.data, thinks_only=turn.entry is not None and not says(turn.entry))
     pieces: list[AnswerPart | Turn] = [*turn.parts]
     pieces += [inside[part.entry.version] for part in turn.parts if part.entry.version in inside]
     for piece in sorted(pieces, key=lambda piece: piece.entry.version if piece.entry else 0):
         if isinstance(piece, Turn):
             yield _result_inside(piece, ids)
         elif not piece.call_id:
-            yield from _said(piece.text, piece.data, thinks_only=not says(piece.entry))
+            yield from _text_blocks(piece.text, piece.data, thinks_only=not says(piece.entry))
         else:
             yield from piece.data.get(THINKING, ())
             given = {} if piece.entry.arguments is None else piece.entry.arguments
@@ -117,7 +117,7 @@ def _answer(turn: Turn, ids: _CallIds, inside: Mapping[int, Turn]) -> Iterator[J
             yield {**block, "id": ids.of_call(piece.call_id), "name": name, "input": arguments}
 
 
-def _said(text: str, data: JsonObject, *, thinks_only: bool) -> Iterator[JsonObject]:
+def _text_blocks(text: str, data: JsonObject, *, thinks_only: bool) -> Iterator[JsonObject]:
     yield from data.get(THINKING, ())
     if not thinks_only:
         yield _text(text.rstrip() or _BEGIN)  # an answer must not end with white space

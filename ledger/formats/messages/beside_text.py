@@ -14,7 +14,7 @@ from ledger.formats.importers.elements.importer import text_of
 from ledger.formats.importers.elements.response_items import item_entry
 from ledger.formats.importers.elements.steps import EMPTY
 from ledger.formats.messages.sdk_thinking import thinking_of
-from ledger.session.attachments import SAID, put_back
+from ledger.session.attachments import OWN_TEXT, put_back
 from ledger.session.entry_drafts import draft_entry
 from projections.entries import BLOCK, ONLY_REASONING, REASONING, REASONING_CONTENT, THINKING, Entry
 
@@ -36,7 +36,7 @@ def data_of(entry: Entry, attachments: Mapping[str, bytes]) -> JsonObject:
         if key not in entry.data or (is_edited and key not in THOUGHTS) or not says(entry.data[key], entry):
             continue
         with suppress(KeyError):
-            held[key] = put_back(entry.data[key], attachments, literal=SAID if key in {CONTENT, ITEM} else ())
+            held[key] = put_back(entry.data[key], attachments, literal=OWN_TEXT if key in {CONTENT, ITEM} else ())
     if thinking := thinking_of(entry):
         held[THINKING] = thinking
     if ITEM not in held and entry.content != ONLY_REASONING:
@@ -61,11 +61,11 @@ def _filled(text: str) -> str:
 
 def _is_item(item: Any, entry: Entry) -> bool:
     try:
-        said = draft_entry(item_draft(item, {}))
+        draft = draft_entry(item_draft(item, {}))
     except (AttributeError, KeyError, TypeError, InvalidInput):
         return False
-    same = said.kind, said.role, said.content, said.tool_call_id, said.arguments
-    named = said.tool_name is None or said.tool_name == entry.tool_name
+    same = draft.kind, draft.role, draft.content, draft.tool_call_id, draft.arguments
+    named = draft.tool_name is None or draft.tool_name == entry.tool_name
     return named and same == (entry.kind, entry.role, entry.content, entry.tool_call_id, entry.arguments)
 
 

@@ -56,8 +56,8 @@ class _Answers:
 def _pieces(turn: Turn) -> Sequence[Turn | AnswerPart]:
     if turn.role != "assistant":
         return (turn,)
-    said = (AnswerPart(turn.entry, turn.text, turn.data),) if turn.entry else ()
-    return turn.parts or said
+    of_entry = (AnswerPart(turn.entry, turn.text, turn.data),) if turn.entry else ()
+    return turn.parts or of_entry
 
 
 def _with_reasoning(pieces: Sequence[Turn | AnswerPart]) -> Iterator[Turn | AnswerPart]:

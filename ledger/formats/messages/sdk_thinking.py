@@ -26,5 +26,5 @@ def thinking_of(entry: Entry) -> list[JsonObject]:
         return []
     if part.get("id") == _REDACTED:
         return [{"type": _REDACTED, "data": signature}]
-    said = part.get("content")  # null where it is the entry's text
-    return [{"type": "thinking", "thinking": entry.content if said is None else said, "signature": signature}]
+    text = part.get("content")  # null where it is the entry's text
+    return [{"type": "thinking", "thinking": entry.content if text is None else text, "signature": signature}]

@@ -134,8 +134,8 @@ class ConversationWrite:
                 case Summarized(text=text):
                     counted = TOKENIZERS[self._target.config.tokenizer].count_text(text)
                     yield self._window.summarize(change, write_id, self._clock.ulid(), counted, self._version + 1)
-                case Replaced(kept=kept):
-                    yield from self._window.empty(write_id, self._clock.ulid(), kept)
+                case Replaced(stays=stays):
+                    yield from self._window.empty(write_id, self._clock.ulid(), stays)
                 case Edited(texts=texts):
                     for entry_id, text in texts.items():
                         counted = TOKENIZERS[self._target.config.tokenizer].count_text(text)

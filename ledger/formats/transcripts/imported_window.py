@@ -89,7 +89,7 @@ class ImportedWindow:
         The pinned entries stay, and those that the step keeps.
         """
         spoken = {entry_id: place for entry_id, place in self._active.items() if entry_id not in self._pinned}
-        covered = {entry_id: place for entry_id, place in spoken.items() if entry_id not in step.kept}
+        covered = {entry_id: place for entry_id, place in spoken.items() if entry_id not in step.stays}
         versions = ranges.ranges_of(sorted(at for at, _ in covered.values()))
         if step.before:
             places = [self._active[step.before][0]]
@@ -120,10 +120,10 @@ class ImportedWindow:
         return event
 
     def empty(
-        self, write_id: str, compaction_id: str, kept: Collection[str] = ()
+        self, write_id: str, compaction_id: str, stays: Collection[str] = ()
     ) -> Iterator[CompactionCompleted | ContextSet]:
-        """Yield the events by which every summary leaves the window, and every entry but those *kept*."""
-        left = {entry_id: place for entry_id, place in self._active.items() if entry_id not in kept}
+        """Yield the events by which every summary leaves the window, and every entry but those *stays*."""
+        left = {entry_id: place for entry_id, place in self._active.items() if entry_id not in stays}
         if self._summaries:
             yield ContextSet(write_id=write_id, folds=tuple(summary_id for summary_id, _ in self._summaries))
         if left:

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 
 from ledger.ports.projection_store import Checkpoint
 
-_told: ContextVar[list[str] | None] = ContextVar("told", default=None)
+_notices: ContextVar[list[str] | None] = ContextVar("told", default=None)
 
 
 class StaleAnswer(UserWarning):
@@ -21,19 +21,19 @@ def tell_stale(index: str, found: Checkpoint | None, *, last: int) -> None:
     else:
         age = f"is as of position {found.position} of {last} ({found.updated_at:%Y-%m-%dT%H:%M:%SZ})"
     text = f"the index {index} {age}: this server takes no writes, and the one that does brings it up to date"
-    told = _told.get()
-    if told is None:
+    notices = _notices.get()
+    if notices is None:
         warnings.warn(StaleAnswer(text), stacklevel=2)
-    elif text not in told:
-        told.append(text)
+    elif text not in notices:
+        notices.append(text)
 
 
 @contextmanager
 def collected() -> Iterator[list[str]]:
     """Yield the list that gets what is told within the context, instead of warnings."""
-    told: list[str] = []
-    before = _told.set(told)
+    notices: list[str] = []
+    before = _notices.set(notices)
     try:
-        yield told
+        yield notices
     finally:
-        _told.reset(before)
+        _notices.reset(before)

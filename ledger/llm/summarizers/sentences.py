@@ -51,15 +51,15 @@ def sentences_of(entry: Entry) -> Iterator[Sentence]:
     speaker = _speaker(entry)
     if entry.kind == "tool_call":
         tool = entry.tool_name or ""
-        yield from _said(entry, speaker, content.removeprefix(tool), 0.7)
+        yield from _weighted(entry, speaker, content.removeprefix(tool), 0.7)
     elif entry.outcome == "error":
         failure = _failure(content)
-        yield from _said(entry, speaker, failure or "without a message", 2.0)
-        yield from _said(entry, speaker, content.replace(failure, "", 1), 0.3)
+        yield from _weighted(entry, speaker, failure or "without a message", 2.0)
+        yield from _weighted(entry, speaker, content.replace(failure, "", 1), 0.3)
     elif entry.kind == "tool_result":
-        yield from _said(entry, speaker, content, 0.6)
+        yield from _weighted(entry, speaker, content, 0.6)
     else:
-        yield from _said(entry, speaker, content, 1.3 if entry.starts_interaction else 1.0)
+        yield from _weighted(entry, speaker, content, 1.3 if entry.starts_interaction else 1.0)
 
 
 def sentences_before(lines: Iterable[str]) -> Iterator[Sentence]:
@@ -83,7 +83,7 @@ def split(text: str) -> Iterator[str]:
                     yield piece
 
 
-def _said(entry: Entry, speaker: str, content: str, weight: float) -> Iterator[Sentence]:
+def _weighted(entry: Entry, speaker: str, content: str, weight: float) -> Iterator[Sentence]:
     is_code = False
     for number, part in enumerate(content.split("```")):
         is_code = number % 2 == 1

@@ -18,7 +18,7 @@ class CurvePoint(msgspec.Struct, frozen=True):
     kept: Decimal
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class EvidenceInWindow(msgspec.Struct, frozen=True, kw_only=True):
     """How much of the evidence is shown or found; shares are None without evidence.
 
     *precision* is the share of evidence among the entries recalled for questions that have evidence, None if nothing
@@ -36,13 +36,13 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     wasted_tokens: int | None = None
 
 
-class CategoryRow(Kept, frozen=True, kw_only=True):
+class CategoryRow(EvidenceInWindow, frozen=True, kw_only=True):
     """One category of questions; None for questions without one."""
 
     category: str | None
 
 
-class Row(Kept, frozen=True, kw_only=True):
+class Row(EvidenceInWindow, frozen=True, kw_only=True):
     """One config over all sessions."""
 
     config: str
@@ -83,16 +83,16 @@ def row(config: str, measured: Sequence[Measured]) -> Row:
         cost_usd=None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0)),
         split_pairs=sum(item.split_pairs for item in measured),
         categories=tuple(
-            CategoryRow(category=category, **_kept([part for part in asked if part.category == category]))
+            CategoryRow(category=category, **_evidence_in_window([part for part in asked if part.category == category]))
             for category in categories
         ),
         curve=_curve(asked),
-        **_kept(asked),
+        **_evidence_in_window(asked),
     )
 
 
-def _kept(asked: Sequence[Asked]) -> dict[str, Any]:
-    """Return the fields of `Kept`."""
+def _evidence_in_window(asked: Sequence[Asked]) -> dict[str, Any]:
+    """Return the fields of `EvidenceInWindow`."""
 
     def total(name: str) -> int:
         return sum(getattr(part, name) for part in asked)

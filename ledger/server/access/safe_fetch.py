@@ -98,10 +98,10 @@ def is_public(address: str) -> bool:
     """Tell whether *address* leads to the internet: the one that is really connected to, in a form that carries it."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(parsed, ipaddress.IPv6Address):
-        carried = _carried(parsed)
-        if carried is None:
+        embedded = _embedded(parsed)
+        if embedded is None:
             return parsed in _UNICAST and _is_global(parsed)
-        parsed = carried
+        parsed = embedded
     return _is_global(parsed)
 
 
@@ -109,7 +109,7 @@ def _is_global(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     return address.is_global and not address.is_multicast and not any(address in block for block in _UNKNOWN)
 
 
-def _carried(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+def _embedded(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     """Return the IPv4 address that *address* leads to: mapped, through NAT64, or 6to4."""
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)

@@ -118,7 +118,7 @@ async def _session_messages(sent: SessionBody, caller: ReadCaller, service: Serv
     messages = [_known(caller, f"## A summary of the conversation so far:\n{context}")] if context else []
     stream = service.handle(place.namespace, caller).stream(place.session_id, place.user_id)
     view = await service.services.states.view(stream, place.state, lambda: compat_answers.view_of(place.state, limit))
-    return messages + [_said(caller, entry) for entry in view.entries]
+    return messages + [_entry_message(caller, entry) for entry in view.entries]
 
 
 def _known(caller: Caller, text: str) -> PromptMessage:
@@ -130,7 +130,7 @@ def _known(caller: Caller, text: str) -> PromptMessage:
     return _prompt_message("system", text) if caller.permits("system") else _prompt_message("user", marked(text))
 
 
-def _said(caller: Caller, entry: Entry) -> PromptMessage:
+def _entry_message(caller: Caller, entry: Entry) -> PromptMessage:
     """Return a message of the session; to a caller without the system scope, what a tool or a file said is data."""
     if speaks(entry) or caller.permits("system"):
         return _prompt_message("user" if entry.role == "user" else "assistant", entry.content)

@@ -17,11 +17,11 @@ class IndexAge:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Carry out one request."""
-        with collected() as told:
+        with collected() as notices:
 
             async def tell(message: Message) -> None:
-                if told and message["type"] == "http.response.start":
-                    header = (INDEX_AGE.lower().encode("ascii"), "; ".join(told).encode("ascii"))
+                if notices and message["type"] == "http.response.start":
+                    header = (INDEX_AGE.lower().encode("ascii"), "; ".join(notices).encode("ascii"))
                     message = {**message, "headers": [*message["headers"], header]}
                 await send(message)
 

@@ -59,7 +59,7 @@ class JoinedWrites:
         return getattr(self._transport, name)
 
 
-class GuardedProtocol(HttpToolsProtocol):
+class DeadlineProtocol(HttpToolsProtocol):
     """One connection; it is closed if a request does not arrive completely in time."""
 
     settings: ClassVar[ServiceSettings]
@@ -176,6 +176,6 @@ def as_bytes(response: Response) -> bytes:
     return b"\r\n".join(head) + b"\r\n\r\n" + bytes(response.body)
 
 
-def guarded_protocol(settings: ServiceSettings) -> type[GuardedProtocol]:
+def deadline_protocol(settings: ServiceSettings) -> type[DeadlineProtocol]:
     """Return the protocol class with the limits of *settings*."""
-    return type("GuardedProtocol", (GuardedProtocol,), {"settings": settings})
+    return type("GuardedProtocol", (DeadlineProtocol,), {"settings": settings})

@@ -30,7 +30,7 @@ class NativeRoute(APIRoute):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._guarded = is_guarded(self.dependant)
+        self._has_caller = has_caller(self.dependant)
         self._arguments = Arguments.of(self)
         self._sets_headers = any(call.response is not None for call in self._arguments.calls)
         self.app = self._serve
@@ -49,20 +49,20 @@ class NativeRoute(APIRoute):
         state["route"] = self.path_format
         query = query_of(request)
         try:
-            if self._guarded:
+            if self._has_caller:
                 await caller(request)
             self.check(query)
             body = NOT_SENT
             if self.body_field is not None:
                 body = await parse_body(request, self.limits, self.media_types)
-            return _unless_known(request, await self._carry_out(request, query, body))
+            return _unless_known(request, await self._execute(request, query, body))
         except LedgerError as fault:
             state["code"] = fault.code
             return problems.answer(fault, self.dialect)
         except RequestValidationError as refused:
             return problems.refusal(refused, self.dialect)
 
-    async def _carry_out(self, request: Request, query: QueryPairs, body: object) -> Response:
+    async def _execute(self, request: Request, query: QueryPairs, body: object) -> Response:
         """Call the route's function, and serialise its result once."""
         settings = Response() if self._sets_headers else None
         if settings is not None:
@@ -121,9 +121,9 @@ def _unless_known(request: Request, answer: Response) -> Response:
     return Response(status_code=304, headers=headers)
 
 
-def is_guarded(dependant: Dependant) -> bool:
+def has_caller(dependant: Dependant) -> bool:
     """Return whether *dependant* requires a caller."""
-    return dependant.call is caller or any(is_guarded(part) for part in dependant.dependencies)
+    return dependant.call is caller or any(has_caller(part) for part in dependant.dependencies)
 
 
 def native_router(**options: Any) -> APIRouter:

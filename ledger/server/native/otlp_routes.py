@@ -81,9 +81,11 @@ async def _taken(request: Request, handle: NamespaceHandle, signal: OtlpSignal, 
         level = logging.WARNING if counts.keys() - {NO_RESULT} else logging.INFO
         log.log(level, "OTLP records not stored as messages, or not understood whole", extra={"fields": counts})
     dialects = {name for call in found if call.content == "none" for name in call.dialects}
-    told = {"capture": how_to_capture(dialects), "dialects": ", ".join(DIALECTS)}
-    said = (f"{_WHY[name].format(number, **told)}{_named(name, notes)}" for name, number in sorted(counts.items()))
-    message = "; ".join(said)
+    placeholders = {"capture": how_to_capture(dialects), "dialects": ", ".join(DIALECTS)}
+    sentences = (
+        f"{_WHY[name].format(number, **placeholders)}{_named(name, notes)}" for name, number in sorted(counts.items())
+    )
+    message = "; ".join(sentences)
     missing = sum(outcomes[name] for name in _NOT_STORED)
     if missing > outcomes["other"] and not outcomes["read"] + outcomes["unreadable"]:
         raise InvalidInput("nothing_stored", message, field=KINDS[signal][0])

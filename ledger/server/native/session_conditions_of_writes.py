@@ -81,7 +81,7 @@ async def _session(
 SessionOf: TypeAlias = Annotated[RequestedSession, Depends(_session)]
 
 
-class Guarded(TypedDict, total=False):
+class GuardArguments(TypedDict, total=False):
     """The conditions of a write in the library; see `ledger.results.Guard`."""
 
     idempotency_key: str | None
@@ -96,7 +96,7 @@ class WriteConditions:
     if_match: bool
     etags: frozenset[ETag] | None
 
-    async def guard(self, session: RequestedSession, expected_version: int | None = None) -> Guarded:
+    async def guard(self, session: RequestedSession, expected_version: int | None = None) -> GuardArguments:
         """Return the conditions for the library; *expected_version* is from the body.
 
         Raises:

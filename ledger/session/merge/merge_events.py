@@ -32,7 +32,7 @@ from projections.memory_config.config import MemoryConfig
 from projections.values import ranges
 
 #: The fields that an entry keeps when it comes back or moves (http W-47).
-_CARRIED: Final = ("kind", "data", "tool_name", "tool_call_id", "tool_status", "arguments", "metadata")
+_TAKEN_OVER: Final = ("kind", "data", "tool_name", "tool_call_id", "tool_status", "arguments", "metadata")
 
 
 def message_events(
@@ -131,9 +131,9 @@ def _added(
         persisted_at, extracted = origin.persisted_at, origin.extracted
     if returning is not None:  # a clear since then has forgotten its marks
         persisted_at, extracted = persisted_at or returning.persisted_at, extracted or returning.extracted
-    carried = {name: getattr(origin or active[stored.version], name) for name in _CARRIED}
-    carried["created_at"] = origin.created_at if origin else active[stored.version].claimed_at
-    return replace(added, entry_id=stored.item_id, persisted_at=persisted_at, extracted=extracted, **carried)
+    taken_over = {name: getattr(origin or active[stored.version], name) for name in _TAKEN_OVER}
+    taken_over["created_at"] = origin.created_at if origin else active[stored.version].claimed_at
+    return replace(added, entry_id=stored.item_id, persisted_at=persisted_at, extracted=extracted, **taken_over)
 
 
 def memory_events(

@@ -151,8 +151,8 @@ def _one_stream(request: AppendRequest) -> _Values | None:
 
 def _batch(requests: Sequence[AppendRequest], *, retry: bool) -> _Values:
     """Return the parameters of ``ledger.append``, without the guards."""
-    guarded = [_guarded(request) for request in requests]
-    writes = [write for request in guarded for write in request] if len(guarded) > 1 else guarded[0]
+    conditional = [_with_conditions(request) for request in requests]
+    writes = [write for request in conditional for write in request] if len(conditional) > 1 else conditional[0]
     streams: dict[UUID, Stream] = {}
     places: dict[UUID, int] = {}
     heads = []
@@ -175,7 +175,7 @@ def _batch(requests: Sequence[AppendRequest], *, retry: bool) -> _Values:
         arrays.TEXT.dump([stream.session_id.encode() for stream in streams.values()]),
         arrays.UUID.dump_sparse([each.request_id.bytes if each.request_id else None for each in requests]),
         arrays.BYTEA.dump_sparse([each.request_hash for each in requests]),
-        None if single_writes else arrays.INT4.dump([arrays.int4(len(request)) for request in guarded]),
+        None if single_writes else arrays.INT4.dump([arrays.int4(len(request)) for request in conditional]),
         None if len(streams) == len(writes) else arrays.INT4.dump([arrays.int4(place) for place in heads]),
         arrays.INT8.dump_sparse([None if at is None else arrays.int8(at) for at in expected]),
         arrays.INT8.dump_sparse([None if at is None else arrays.int8(at) for at in items_after]),
@@ -188,7 +188,7 @@ def _batch(requests: Sequence[AppendRequest], *, retry: bool) -> _Values:
     ]
 
 
-def _guarded(request: AppendRequest) -> Sequence[StreamWrite]:
+def _with_conditions(request: AppendRequest) -> Sequence[StreamWrite]:
     """Return the writes that have events or check a version."""
     if len(request.writes) == 1:
         return request.writes

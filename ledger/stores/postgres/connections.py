@@ -121,7 +121,7 @@ class DriverConnections(Generic[T]):
         """Return an idle connection; discard those that the server closed meanwhile."""
         while self._idle:
             found = self._idle.pop()
-            if not _was_told(found[1].pgconn.socket):
+            if not _is_readable(found[1].pgconn.socket):
                 return found[:3]
             await self._limit.close(found[0], to_server=True)
         return None
@@ -145,7 +145,7 @@ class DriverConnections(Generic[T]):
         return pooled, driver, self._wrap(driver)
 
 
-def _was_told(socket: int) -> bool:
+def _is_readable(socket: int) -> bool:
     """Return whether something arrived on a connection that asked nothing: its end, or why it ends."""
     if not hasattr(select, "poll"):  # on Windows; the next statement tells
         return False

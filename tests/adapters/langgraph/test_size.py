@@ -9,7 +9,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 
 from ledger.adapters.langgraph import LedgerSaver
 from ledger.adapters.langgraph import stored_checkpoints as stored
-from ledger.adapters.langgraph.carried_channels import carried_by, name_in
+from ledger.adapters.langgraph.carried_channels import counted_parts, name_in
 from ledger.adapters.langgraph.keys import BLOBS
 from ledger.adapters.langgraph.recent import RecentWrites
 from ledger.adapters.langgraph.seen import BlobCache
@@ -30,7 +30,7 @@ async def stored_blobs(ledger: MemoryLedger) -> Counter[str]:
         payload = event.payload
         if isinstance(payload, KeptSet) and payload.space == BLOBS:
             found[payload.key] += 1
-        elif isinstance(payload, EntryAdded) and carried_by(payload) is not None:
+        elif isinstance(payload, EntryAdded) and counted_parts(payload) is not None:
             found[name_in(payload.entry_id) or ""] += 1
     return found
 

@@ -48,17 +48,17 @@ def user_entries(content: Any, tools: dict[str, str]) -> Iterator[JsonObject]:
     if not isinstance(content, list):
         yield _spoken("user", content)
         return
-    said: list[Any] = []
+    spoken: list[Any] = []
     for block in content:
         if not is_result(block):
-            said.append(block)
+            spoken.append(block)
             continue
-        if said:
-            yield _spoken("user", said)
-            said = []
+        if spoken:
+            yield _spoken("user", spoken)
+            spoken = []
         yield _result(block, tools)
-    if said or not content:
-        yield _spoken("user", said)
+    if spoken or not content:
+        yield _spoken("user", spoken)
 
 
 def assistant_entries(content: Any, tools: dict[str, str]) -> Iterator[JsonObject]:

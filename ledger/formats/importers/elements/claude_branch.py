@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from ledger.events import JsonObject
-from ledger.formats.importers.elements.claude_lines import field_of, has_results, is_prompt, is_summary, kept_by
+from ledger.formats.importers.elements.claude_lines import field_of, has_results, is_prompt, is_summary, left_by
 from ledger.formats.importers.elements.importer import text_of
 from ledger.formats.importers.elements.steps import REWIND, UNKNOWN, Edited, Rewound, Summarized, WindowChange
 
@@ -83,8 +83,8 @@ class Branch:
         if back_to == self._now and self._entries and note is None:
             note = broken_chain(parent)
         if back_to <= self._compacted:  # what a compaction took away does not come back
-            said = "this prompt follows a line from before the compaction; the summary and what follows are still shown"
-            note, back_to = (UNKNOWN, said), self._now
+            why = "this prompt follows a line from before the compaction; the summary and what follows are still shown"
+            note, back_to = (UNKNOWN, why), self._now
         rewound = any(place > back_to for place, _ in self._prompts)
         removed = tuple(entry_id for place, _, entry_id in self._entries if place > back_to) if rewound else ()
         if rewound:
@@ -102,7 +102,7 @@ class Branch:
         """Return the summary of a compaction, which may keep messages word for word."""
         text = text_of(value["message"].get("content"))[0]
         order = {place: name for name, place in self._place.items()} if self._compaction else {}
-        names, is_last, is_whole = kept_by(self._compaction or {}, uuid, [order[place] for place in sorted(order)])
+        names, is_last, is_whole = left_by(self._compaction or {}, uuid, [order[place] for place in sorted(order)])
         self._compaction = None
         note = None
         if not is_whole or any(name not in self._place for name in names):
@@ -111,7 +111,7 @@ class Branch:
             return None, (UNKNOWN, "the summary of the compaction is empty; all messages are still shown")
         self._compacted = self._now - 1
         entries, prompts = list[tuple[int, str, str]](), list[tuple[int, str]]()
-        for name in dict.fromkeys(each for kept in names for each in (kept, *self._results.get(kept, ()))):
+        for name in dict.fromkeys(each for stays in names for each in (stays, *self._results.get(stays, ()))):
             if name in self._place:
                 self._now += 1
                 self._place[name] = self._now
@@ -119,8 +119,8 @@ class Branch:
                 prompts += [(self._now, name) for _, owner in self._prompts if owner == name]
         self._entries, self._prompts = entries, prompts
         self._now += 1
-        kept = frozenset(entry_id for _, _, entry_id in entries)
-        return Summarized(f"summary-{value.get('uuid')}"[:100], text, kept, "last" if is_last else "first"), note
+        stays = frozenset(entry_id for _, _, entry_id in entries)
+        return Summarized(f"summary-{value.get('uuid')}"[:100], text, stays, "last" if is_last else "first"), note
 
     def _snip(self, uuids: Sequence[str]) -> WindowChange | None:
         """Return the removal of the lines *uuids*, which the agent cut out of the middle; the rest stays."""

@@ -56,7 +56,7 @@ def has_results(value: JsonObject) -> bool:
     return isinstance(content, list) and any(map(is_result, content))
 
 
-def kept_by(metadata: Any, summary: str, order: Sequence[str]) -> tuple[list[str], bool, bool]:
+def left_by(metadata: Any, summary: str, order: Sequence[str]) -> tuple[list[str], bool, bool]:
     """Return the lines that a compaction kept, whether its summary follows them, and whether all are known.
 
     *order* has the lines before it, oldest first, and *summary* is the line of the summary. A list of lines goes
@@ -92,7 +92,7 @@ def entries_of(value: JsonObject, tools: dict[str, str], *, repeated: bool = Fal
     known = _KNOWN
     if repeated or line_type not in {"user", "assistant"} or not isinstance(message, dict):
         entries = [_other(value, f"repeated {line_type}" if repeated else line_type)]
-        known = {"type", "uuid", "timestamp", "parentUuid", "content" if _said(value) else ""}
+        known = {"type", "uuid", "timestamp", "parentUuid", "content" if _text_of_system_line(value) else ""}
         message = {}
     elif is_summary(value):
         entries = [hidden({"kind": "context", "content": "[summary]"})]
@@ -139,11 +139,11 @@ def after_thoughts(
 
 
 def _other(value: JsonObject, line_type: str) -> JsonObject:
-    said = _said(value)
-    return hidden(fitted({"kind": "context", "content": said or f"[{line_type}]"}), line_type)
+    text = _text_of_system_line(value)
+    return hidden(fitted({"kind": "context", "content": text or f"[{line_type}]"}), line_type)
 
 
-def _said(value: JsonObject) -> str | None:
+def _text_of_system_line(value: JsonObject) -> str | None:
     """Return the text of a line that is no message, if it has one."""
     text = value.get("content")
     return text if isinstance(text, str) and text.strip() else None

@@ -132,7 +132,7 @@ def _untyped(part: Mapping[str, Any]) -> JsonObject:
     if kind == "reasoningContent" and isinstance(held, Mapping):
         thought = held.get("reasoningText")
         whole = thought if isinstance(thought, Mapping) else held
-        return {**whole, "type": "reasoning", **rest, "content": _said(held)}
+        return {**whole, "type": "reasoning", **rest, "content": _thought_text(held)}
     if kind in {"toolUse", "functionCall", "function_call"} and isinstance(held, Mapping):
         return {**_call(held, "tool_call"), **rest}
     if kind in {"toolResult", "functionResponse", "function_response"} and isinstance(held, Mapping):
@@ -140,7 +140,7 @@ def _untyped(part: Mapping[str, Any]) -> JsonObject:
     return {**part, "type": kind}
 
 
-def _said(held: Mapping[str, Any]) -> Any:
+def _thought_text(held: Mapping[str, Any]) -> Any:
     thought = held.get("reasoningText")
     return thought.get("text") if isinstance(thought, Mapping) else thought
 
@@ -182,9 +182,9 @@ def _response(part: Mapping[str, Any], kind: str) -> JsonObject:
     rest = {name: value for name, value in part.items() if name not in known and value is not None}
     if kind.endswith("_tool_result"):
         rest["tool_type"] = kind
-    said = {"is_error": failed} if failed or any(name in part for name in _FAILED) else {}
+    failure = {"is_error": failed} if failed or any(name in part for name in _FAILED) else {}
     about = {"id": part.get(own), "name": part.get(named), "response": output}
-    return {"type": "tool_call_response", **about, **said, **rest}
+    return {"type": "tool_call_response", **about, **failure, **rest}
 
 
 def _tool_of_ui(part: Mapping[str, Any]) -> Iterator[JsonObject]:
@@ -198,8 +198,8 @@ def _tool_of_ui(part: Mapping[str, Any]) -> Iterator[JsonObject]:
     if ended is not None or state in {"output-available", "output-error", "result"}:
         output, failed = unwrapped(part.get(ended or "output"))
         failed = failed or ended == "errorText" or state == "output-error"
-        said = {"is_error": True} if failed else {}
-        yield {"type": "tool_call_response", "id": part.get("toolCallId"), "name": name, "response": output, **said}
+        failure = {"is_error": True} if failed else {}
+        yield {"type": "tool_call_response", "id": part.get("toolCallId"), "name": name, "response": output, **failure}
 
 
 def _field(part: Mapping[str, Any], names: tuple[str, ...]) -> str:

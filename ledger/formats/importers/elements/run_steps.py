@@ -88,8 +88,8 @@ def step_entries(step: JsonObject) -> list[JsonObject]:
         AttributeError, KeyError, TypeError: it does not have the shape of a step.
     """
     calls = step["step_details"].get("tool_calls") or []
-    said_at, status = moment(step.get("created_at")), str(step.get("status") or "")
-    shown = [{**entry, "created_at": said_at} for entry in (*map(_call, calls), *_results(calls, status))]
+    created_at, status = moment(step.get("created_at")), str(step.get("status") or "")
+    shown = [{**entry, "created_at": created_at} for entry in (*map(_call, calls), *_results(calls, status))]
     rest = {**step, "step_details": {name: held for name, held in step["step_details"].items() if name != "tool_calls"}}
     return [*shown, _record(rest, f"[step {step['step_details'].get('type') or step.get('type')}]")]
 

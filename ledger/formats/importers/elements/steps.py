@@ -42,7 +42,7 @@ _WEIGHTS: Final = {NOT_UNDERSTOOD: 1, UNKNOWN: 2}
 
 
 class Summarized(msgspec.Struct, frozen=True):
-    """A summary took the place of all that was in the window, but of the entries *kept*.
+    """A summary took the place of all that was in the window, but of the entries *stays*.
 
     It is shown ``first``, before them; ``last``, after them; where the oldest entry that it ``covered`` was; or
     directly before the entry whose id is *before*.
@@ -50,18 +50,18 @@ class Summarized(msgspec.Struct, frozen=True):
 
     summary_id: str
     text: str
-    kept: frozenset[str] = frozenset()
+    stays: frozenset[str] = frozenset()
     place: Literal["first", "last", "covered"] = "first"
     before: str = ""
 
 
 class Replaced(msgspec.Struct, frozen=True):
-    """All that was in the window left it, instructions and summaries too, but for the entries *kept*.
+    """All that was in the window left it, instructions and summaries too, but for the entries *stays*.
 
     The next batch follows these.
     """
 
-    kept: frozenset[str] = frozenset()
+    stays: frozenset[str] = frozenset()
 
 
 class Edited(msgspec.Struct, frozen=True):

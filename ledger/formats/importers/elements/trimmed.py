@@ -17,20 +17,23 @@ from ledger.formats.importers.elements.steps import REWIND, UNKNOWN, hidden, not
 
 def content_of(entry: Mapping[str, Any]) -> bytes:
     """Return what tells whether two raw entries say the same: a digest of role, text, call and result."""
-    said = [entry.get(name) for name in ("kind", "role", "tool_name", "tool_call_id", "content", "arguments")]
-    return sha256(canonical_json(said)).digest()[:12]
+    fields = [entry.get(name) for name in ("kind", "role", "tool_name", "tool_call_id", "content", "arguments")]
+    return sha256(canonical_json(fields)).digest()[:12]
 
 
-def goes_on(window: Sequence[bytes], sent: Sequence[bytes], told: Sequence[bytes], instructions: bytes | None) -> bool:
+def goes_on(
+    window: Sequence[bytes], sent: Sequence[bytes], instructions_before: Sequence[bytes], instructions: bytes | None
+) -> bool:
     """Tell whether a call goes on in a branch: it was *sent* the newest entry of its *window*, by the same agent.
 
-    The agent is told by the first of its *instructions*, which is among those that it was *told* in the branch; a call
+    The first of its *instructions* identifies the agent: it is among *instructions_before*, those of the branch. A call
     without instructions goes on in a branch without any.
     """
-    return bool(window) and window[-1] in sent and (instructions in told if instructions else not told)
+    is_same_agent = instructions in instructions_before if instructions else not instructions_before
+    return bool(window) and window[-1] in sent and is_same_agent
 
 
-def kept_places(window: Sequence[bytes], sent: Sequence[bytes]) -> list[int]:
+def remaining_places(window: Sequence[bytes], sent: Sequence[bytes]) -> list[int]:
     """Return the places in *window* of the entries that stay: those that what was *sent* begins with, in its order."""
     places, at = list[int](), 0
     for each in sent:
@@ -43,7 +46,7 @@ def kept_places(window: Sequence[bytes], sent: Sequence[bytes]) -> list[int]:
     return places
 
 
-def said_again(entry_id: str, record_id: str) -> str:
+def repeated_id(entry_id: str, record_id: str) -> str:
     """Return the id of an entry that the call with *record_id* sent, and that a branch had before under *entry_id*."""
     return f"{IMPORTED}{sha256(f'{entry_id} {record_id}'.encode()).hexdigest()[:28]}"
 
@@ -61,7 +64,7 @@ def began(branch: str, first_id: str, moment: datetime | None, *, shares: bool, 
     entry: JsonObject = {
         "kind": "context",
         "content": f"[call in {branch}]",
-        "entry_id": said_again(first_id, branch),
+        "entry_id": repeated_id(first_id, branch),
         "created_at": moment,
     }
     return noted(hidden(entry), kind, text, line)

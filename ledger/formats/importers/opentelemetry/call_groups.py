@@ -27,12 +27,12 @@ def combined(group: Sequence[ReportedCall]) -> ReportedCall:
     """Return one call that shows what all of a *group* show, with the record of each."""
     whole = group[0]
     for call in group[1:]:
-        told = whole.instructions or call.instructions
+        instructions = whole.instructions or call.instructions
         longer = call if len(call.ids) > len(whole.ids) else whole
         whole = replace(
             longer,
             entries=(*whole.entries, *call.entries[len(whole.ids) :]),
-            instructions=told,
+            instructions=instructions,
             besides=(*whole.besides, whole.record, *map(hidden, call.instructions), *call.besides),
             record=call.record,
             of_agent=whole.of_agent and call.of_agent,

@@ -14,8 +14,8 @@ from ledger.formats.importers.elements.importer import ConversationReader, conve
 from ledger.formats.importers.elements.prefix import SharedBranch, branch_name, place, shared_entries
 from ledger.formats.importers.elements.spool import Spool
 from ledger.formats.importers.elements.steps import Noticed, Replaced, hidden
-from ledger.formats.importers.elements.trimmed import began, content_of, goes_on, kept_places, said_again
-from ledger.formats.importers.opentelemetry.reported_calls import ReportedCall, kept_whole
+from ledger.formats.importers.elements.trimmed import began, content_of, goes_on, remaining_places, repeated_id
+from ledger.formats.importers.opentelemetry.reported_calls import ReportedCall, stored_whole
 
 
 def conversations_of(
@@ -35,23 +35,23 @@ def conversations_of(
                 for line, call in map(spool.get, places):
                     history.add(call, line)
                 for number, branch in enumerate(history.branches):
-                    said = chain(((notice.line, notice) for notice in notices or ()), map(shown.get, branch.steps))
+                    lines = chain(((notice.line, notice) for notice in notices or ()), map(shown.get, branch.steps))
                     notices = None
-                    yield conversation(format_, branch_name(session_id, number), said)
+                    yield conversation(format_, branch_name(session_id, number), lines)
 
 
 class _Branch:
     """The steps of a branch by their places, and the entries in its window: id and content.
 
     *lineages* has the ids of the entries that its calls showed, anew from each call that left messages out: only the
-    last is gone on with. *told* has the contents of the instructions.
+    last is gone on with. *instructions_before* has the contents of the instructions.
     """
 
     def __init__(self) -> None:
         self.steps: array[int] = array("Q")
         self.window: list[tuple[str, bytes]] = []
         self.lineages: list[list[str]] = [[]]
-        self.told: list[bytes] = []
+        self.instructions_before: list[bytes] = []
 
 
 class _CallHistory:
@@ -70,13 +70,13 @@ class _CallHistory:
             instructions = content_of(call.instructions[0]) if call.instructions else None
             sent = [content_of(entry) for entry in call.entries[: call.sent]]
             for branch in self.branches if not call.of_agent else ():
-                if goes_on([content for _, content in branch.window], sent, branch.told, instructions):
+                if goes_on([content for _, content in branch.window], sent, branch.instructions_before, instructions):
                     self._replace(branch, call, line)
                     return
         if goes is None or (goes.forks and call.of_agent):  # it repeats what its calls of models show
             if not self.branches:
                 self.branches.append(_Branch())
-            self._add_hidden(self.branches[0], [*call.besides, kept_whole(call)], line)
+            self._add_hidden(self.branches[0], [*call.besides, stored_whole(call)], line)
             return
         first = goes.first
         if goes.branch is None or goes.forks:
@@ -91,23 +91,23 @@ class _CallHistory:
         branch.lineages[-1] += call.ids[first:]
         self._show(branch, call.entries[first:] if first else (*call.instructions, *call.entries), line)
         if not first:
-            branch.told = [content_of(entry) for entry in call.instructions]
+            branch.instructions_before = [content_of(entry) for entry in call.instructions]
         self._add_hidden(branch, [*map(hidden, call.instructions), *call.besides, call.record], line)
 
     def _replace(self, branch: _Branch, call: ReportedCall, line: int) -> None:
         """Make the window of *branch* what *call*, which left messages out, was sent, and its answer."""
         sent = (*call.instructions, *call.entries)
-        kept = kept_places([content for _, content in branch.window], [content_of(entry) for entry in sent])
-        branch.window = [branch.window[at] for at in kept]
+        places = remaining_places([content for _, content in branch.window], [content_of(entry) for entry in sent])
+        branch.window = [branch.window[at] for at in places]
         branch.steps.append(self._spool.put((line, Replaced(frozenset(name for name, _ in branch.window)))))
         branch.lineages.append(list(call.ids))
-        branch.told = [content_of(entry) for entry in call.instructions]
+        branch.instructions_before = [content_of(entry) for entry in call.instructions]
         record = str(call.record["entry_id"])
         again = [
-            {**entry, "entry_id": said_again(name, record)}
+            {**entry, "entry_id": repeated_id(name, record)}
             if (name := str(entry["entry_id"])) in self._known
             else entry
-            for entry in sent[len(kept) :]
+            for entry in sent[len(places) :]
         ]
         self._show(branch, again, line)
         self._add_hidden(branch, [*map(hidden, call.instructions), *call.besides, call.record], line)

@@ -91,12 +91,12 @@ def _openinference(record: TelemetryRecord) -> Reading | None:
     if kind not in {"LLM", None}:
         agent = {OPERATION: AGENT if kind == "AGENT" else str(kind).lower()}
         return Reading(found=agent, keeps=given is not None or returned is not None)
-    told = list(map(of_openinference, before)) or messages_in(json_in(given), "user")
+    inputs = list(map(of_openinference, before)) or messages_in(json_in(given), "user")
     answered = list(map(of_openinference, after)) or messages_in(json_in(returned), "assistant")
     counts = {"input": attributes.get("llm.token_count.prompt"), "output": attributes.get("llm.token_count.completion")}
     found = {
         OPERATION: CALL,
-        INPUT: told,
+        INPUT: inputs,
         OUTPUT: answered,
         MODEL: attributes.get("llm.model_name"),
         **{f"gen_ai.usage.{name}_tokens": count for name, count in counts.items()},
@@ -158,10 +158,10 @@ def _logfire(record: TelemetryRecord) -> Reading | None:
         return Reading(found=found, used=used(attributes, "pydantic_ai.all_messages"))
     if not isinstance(request, Mapping):
         return None
-    told, model = messages_in(request, "user"), request.get("model")
-    if isinstance(request.get("system"), str) and told is not None:
-        told = [{"role": "system", "content": request["system"]}, *told]
-    found = {OPERATION: CALL, INPUT: told, OUTPUT: messages_in(response, "assistant"), MODEL: model}
+    inputs, model = messages_in(request, "user"), request.get("model")
+    if isinstance(request.get("system"), str) and inputs is not None:
+        inputs = [{"role": "system", "content": request["system"]}, *inputs]
+    found = {OPERATION: CALL, INPUT: inputs, OUTPUT: messages_in(response, "assistant"), MODEL: model}
     return Reading(found=found)
 
 
@@ -185,10 +185,10 @@ def _reported(record: TelemetryRecord, prefix: str, names: tuple[str, str, str],
         return Reading(found=found, used=used(attributes, *(f"{prefix}{name}" for name in names[:2])))
     if kind not in {"generation", "llm", "chat_model"}:
         return Reading(found={OPERATION: kind}, keeps=given is not None or returned is not None)
-    told, answered = messages_in(json_in(given), "user"), messages_in(json_in(returned), "assistant")
-    found = {OPERATION: CALL, INPUT: told, OUTPUT: answered, MODEL: attributes.get(model)}
+    inputs, answered = messages_in(json_in(given), "user"), messages_in(json_in(returned), "assistant")
+    found = {OPERATION: CALL, INPUT: inputs, OUTPUT: answered, MODEL: attributes.get(model)}
     read = used(attributes, *(f"{prefix}{name}" for name in names[:2]))
-    return Reading(found=found, used=read, keeps=told is None and given is not None)
+    return Reading(found=found, used=read, keeps=inputs is None and given is not None)
 
 
 def _adk(record: TelemetryRecord) -> Reading | None:
@@ -205,15 +205,15 @@ def _adk(record: TelemetryRecord) -> Reading | None:
         return Reading()
     config = request.get("config")
     prompt = config.get("system_instruction") if isinstance(config, Mapping) else None
-    told = list(request.get("contents") or ())
+    inputs = list(request.get("contents") or ())
     if prompt:
-        told.insert(
+        inputs.insert(
             0, {**prompt, "role": "system"} if isinstance(prompt, Mapping) else {"role": "system", "content": prompt}
         )
     answered = response.get("content") if isinstance(response, Mapping) else None
     found = {
         OPERATION: CALL,
-        INPUT: told or None,
+        INPUT: inputs or None,
         OUTPUT: [answered] if answered else None,
         MODEL: request.get("model"),
     }
@@ -225,8 +225,8 @@ def _prompts(record: TelemetryRecord) -> Reading | None:
     given, returned = (record.attributes.get(f"gen_ai.{name}") for name in ("prompt", "completion"))
     if given is None and returned is None:
         return None
-    told, answered = messages_in(json_in(given), "user"), messages_in(json_in(returned), "assistant")
-    found = {OPERATION: CALL, INPUT: told, OUTPUT: answered}
+    inputs, answered = messages_in(json_in(given), "user"), messages_in(json_in(returned), "assistant")
+    found = {OPERATION: CALL, INPUT: inputs, OUTPUT: answered}
     return Reading(found=found, used=frozenset({"gen_ai.prompt", "gen_ai.completion"}))
 
 
@@ -260,5 +260,5 @@ _CONVENTIONS: Final = (
 
 def how_to_capture(found: Collection[str]) -> str:
     """Return how content is turned on in the dialects that were *found*, or else in the conventions."""
-    told = [f"{name} was found: {_CAPTURE[name]}" for name in DIALECTS if name in found and name in _CAPTURE]
-    return "; ".join(told) or _CONVENTIONS
+    hints = [f"{name} was found: {_CAPTURE[name]}" for name in DIALECTS if name in found and name in _CAPTURE]
+    return "; ".join(hints) or _CONVENTIONS

@@ -48,8 +48,8 @@ def grouped(records: Iterable[TelemetryRecord]) -> Iterator[TelemetryRecord]:
         if place in spans:
             spans[place] = replace(spans[place], events=(*spans[place].events, event), ended_at=record.ended_at)
         else:
-            kept = {OPERATION: record.attributes.get(OPERATION) or "chat"}
-            spans[place] = replace(record, events=(event,), attributes=kept)
+            attributes = {OPERATION: record.attributes.get(OPERATION) or "chat"}
+            spans[place] = replace(record, events=(event,), attributes=attributes)
     yield from spans.values()
 
 

@@ -62,9 +62,9 @@ def _answer(own: JsonObject) -> list[Any] | None:
     for place in ("ai.response", "ai.result"):
         if own.get(f"{place}.reasoning"):
             parts.append({"type": "reasoning", "content": own[f"{place}.reasoning"]})
-        said = own.get(f"{place}.text") or own.get(f"{place}.object")
-        if said:
-            parts.append({"type": "text", "content": said})
+        text = own.get(f"{place}.text") or own.get(f"{place}.object")
+        if text:
+            parts.append({"type": "text", "content": text})
         calls = json_in(own.get(f"{place}.toolCalls"))
         if isinstance(calls, list):
             parts += [{**call, "type": "tool-call"} for call in calls if isinstance(call, Mapping)]

@@ -108,12 +108,12 @@ def _call(record: TelemetryRecord, names: Mapping[str, str]) -> ReportedCall:
         has_content = any(attributes.get(name) is not None for name in _TOOL_CONTENT)
         return ReportedCall(**base, content="read" if has_content else "none", record=_tool_record(record))
     if all(attributes.get(name) is None for name in _CONTENT):
-        bare = _record(record, operation)
+        without_content = _record(record, operation)
         if record.keeps:
-            return ReportedCall(**base, content="read", record=bare)
+            return ReportedCall(**base, content="read", record=without_content)
         if operation not in _AGENTS:
-            bare = noted(bare, NO_CONTENT, f"{_named(record)} has no content")
-        return ReportedCall(**base, content="none", record=bare)
+            without_content = noted(without_content, NO_CONTENT, f"{_named(record)} has no content")
+        return ReportedCall(**base, content="none", record=without_content)
     try:
         instructions, before, after = (_messages(attributes.get(name), name) for name in _CONTENT)
         parts = [*entries_of_messages(instructions), *entries_of_messages(before)]
@@ -149,8 +149,8 @@ def read_call(
 
     *marks* go into the metadata of every entry, *usage* into that of the first answer.
     """
-    told = list(takewhile(lambda part: part.entry.get("role") == "system", before))
-    parts, moment = before[len(told) :], base["moment"]
+    system = list(takewhile(lambda part: part.entry.get("role") == "system", before))
+    parts, moment = before[len(system) :], base["moment"]
     shown = [part for part in (*parts, *answers) if part.identity is not None]
     ids = chained_ids(part.identity for part in shown)
     first = sum(part.identity is not None for part in parts)
@@ -162,7 +162,7 @@ def read_call(
         entries=tuple({**entry, "entry_id": own} for entry, own in zip(entries, ids, strict=True)),
         ids=tuple(ids),
         sent=first,
-        instructions=tuple(_instruction(part, marks, moment) for part in told),
+        instructions=tuple(_instruction(part, marks, moment) for part in system),
         besides=tuple(_beside(parts, answers, marks, moment)),
     )
 
@@ -232,14 +232,14 @@ def _usage(attributes: JsonObject) -> JsonObject:
 
 def _record(record: TelemetryRecord, operation: str, *, whole: bool = False) -> JsonObject:
     """Return the hidden entry of the span itself; *whole* with the messages as they came."""
-    kept = {name: value for name, value in record.attributes.items() if whole or name not in _CONTENT}
+    shown_attributes = {name: value for name, value in record.attributes.items() if whole or name not in _CONTENT}
     found = _usage(record.attributes)
     raw: JsonObject = {
         "kind": "context",
         "content": f"[{operation} {found.get('model') or record.name}]",
         "entry_id": _record_id(record),
         "created_at": record.ended_at,
-        "data": within({"name": record.name, "attributes": kept, **_about(record)}, TRANSCRIPT),
+        "data": within({"name": record.name, "attributes": shown_attributes, **_about(record)}, TRANSCRIPT),
         "metadata": {**_marks(record), **found},
     }
     return hidden(raw, f"{operation} {'log' if record.is_log else 'span'}")
@@ -252,8 +252,14 @@ def _tool_record(record: TelemetryRecord) -> JsonObject:
     arguments, _ = arguments_of(attributes.get("gen_ai.tool.call.arguments"))
     result = attributes.get("gen_ai.tool.call.result")
     shown: JsonObject = {} if result is None else fitted({"content": shown_as_text(result)})
-    kept = {name: value for name, value in attributes.items() if name not in _TOOL_CONTENT}
-    data = {"name": record.name, "arguments": arguments, "attributes": kept, **shown.get("data", {}), **_about(record)}
+    shown_attributes = {name: value for name, value in attributes.items() if name not in _TOOL_CONTENT}
+    data = {
+        "name": record.name,
+        "arguments": arguments,
+        "attributes": shown_attributes,
+        **shown.get("data", {}),
+        **_about(record),
+    }
     raw: JsonObject = {
         "kind": "tool_result",
         "tool_name": str(attributes.get("gen_ai.tool.name") or record.name or "unknown"),
@@ -288,7 +294,7 @@ def _about(record: TelemetryRecord) -> JsonObject:
     return {**found, **{name: value for name in ("resource", "others") if (value := getattr(record, name))}}
 
 
-def kept_whole(call: ReportedCall) -> JsonObject:
+def stored_whole(call: ReportedCall) -> JsonObject:
     """Return the record of a call that no branch shows, with all its entries in its data."""
     shown = [
         {name: value for name, value in entry.items() if name not in {"entry_id", "created_at", "metadata"}}

@@ -17,10 +17,10 @@ _IN_MESSAGES: Final = frozenset({NOT_UNDERSTOOD, GUESSED})
 
 def with_notes(call: ReportedCall) -> ReportedCall:
     """Return *call* with a note on each entry that does not show all that its message says."""
-    told, shown, besides = (
+    instructions, shown, besides = (
         tuple(checked(entry) for entry in entries) for entries in (call.instructions, call.entries, call.besides)
     )
-    return replace(call, instructions=told, entries=shown, besides=besides)
+    return replace(call, instructions=instructions, entries=shown, besides=besides)
 
 
 def notes_of(calls: Sequence[ReportedCall]) -> Iterator[tuple[str, str]]:
@@ -48,7 +48,7 @@ def _open_calls(calls: Iterable[ReportedCall]) -> Iterator[tuple[str, str]]:
         session, open_calls = group[0].session_id, OpenCalls()
         entries = [entry for entry in combined(group).entries if entry["kind"] in {"tool_call", "tool_result"}]
         for at, entry in enumerate(entries):
-            alone.update({(each.kind, _place(entry)): None for each in open_calls.take([_bare(entry)], at)})
+            alone.update({(each.kind, _place(entry)): None for each in open_calls.take([_without_place(entry)], at)})
         left = {each.line for each in open_calls.left()}
         for at, entry in enumerate(entries):
             name = session, str(entry.get("tool_call_id") or entry["entry_id"])
@@ -60,7 +60,7 @@ def _open_calls(calls: Iterable[ReportedCall]) -> Iterator[tuple[str, str]]:
     yield from ((NO_RESULT, place) for name, place in without.items() if name not in answered)
 
 
-def _bare(entry: JsonObject) -> EntryDraft:
+def _without_place(entry: JsonObject) -> EntryDraft:
     """Return as much of the raw *entry* as `OpenCalls` looks at."""
     role: Role = "assistant" if entry["kind"] == "tool_call" else "tool"
     own, name = entry.get("tool_call_id"), entry.get("tool_name")
