@@ -4,6 +4,7 @@ A check *fails* if the ledger would not start, or could not write; it is *weaker
 has less protection than it should. Source: trust V-9.
 """
 
+from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -13,6 +14,8 @@ from psycopg.rows import dict_row
 from ledger.stores.postgres.deadlines import DEFAULT_TIMEOUT_S, AsyncConnection, connect_timeout
 from ledger.stores.postgres.faults import ledger_error
 from ledger.stores.postgres.revisions import migrations_dir, newest_revision
+
+_QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "database_queries").glob("*.sql")}
 
 Level: TypeAlias = Literal["ok", "weaker", "fails"]
 
@@ -108,7 +111,7 @@ class _Examination:
         ]
 
     async def version(self) -> list[Check]:
-        row = await self._one("SELECT current_setting('server_version_num')::int AS n, version() AS text")
+        row = await self._one("server_version")
         major = row["n"] // 10_000
         floor = _FLOORS.get(major)
         if major < 15:
@@ -120,9 +123,7 @@ class _Examination:
         ]
 
     async def writes(self) -> list[Check]:
-        row = await self._one("""
-            SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS refused
-        """)
+        row = await self._one("read_only")
         why = "a standby" if row["standby"] else "by its setting default_transaction_read_only"
         refused = f"the server is read-only, {why}: reading works, nothing can be written"
         return [
@@ -132,45 +133,36 @@ class _Examination:
     async def durability(self) -> list[Check]:
         checks = []
         for name in ("fsync", "full_page_writes", "synchronous_commit"):
-            row = await self._one("SELECT current_setting(%s) AS value", name)
+            row = await self._one("setting", name=name)
             checks.append(Check(name, "fails" if row["value"] == "off" else "ok", row["value"]))
-        row = await self._one("SELECT current_setting('data_checksums') AS value")
+        row = await self._one("setting", name="data_checksums")
         checks.append(Check("data checksums", "ok" if row["value"] == "on" else "weaker", row["value"]))
         return checks
 
     async def schema(self) -> list[Check]:
-        row = await self._one("""
-            SELECT current_user AS role, to_regnamespace('ledger') IS NOT NULL AS present,
-                coalesce(has_schema_privilege(to_regnamespace('ledger'), 'USAGE'), false) AS usable
-        """)
+        row = await self._one("schema_use")
         if not row["present"]:
             return [_NO_SCHEMA]
         if not row["usable"]:
             return [Check("schema", "fails", f"{row['role']} may not use it; GRANT ledger_app TO {row['role']}")]
-        row = await self._one("SELECT version_num AS revision FROM ledger.alembic_version")
+        row = await self._one("revision")
         needed = newest_revision()
         if row["revision"] == needed:
             return [Check("schema", "ok", f"revision {needed}")]
         return [Check("schema", "fails", f"revision {row['revision']}; it must be {needed}")]
 
     async def login(self) -> list[Check]:
-        rows = await self._all(
-            """
-            SELECT r.rolname AS name, r.rolname = current_user AS acts, r.rolsuper OR r.rolbypassrls AS mighty,
-                coalesce((SELECT pg_has_role(r.rolname, nspowner, 'MEMBER') FROM pg_namespace
-                    WHERE nspname = 'ledger'), false) AS owner,
-                EXISTS (SELECT FROM pg_roles WHERE rolname = 'ledger_app') AS avoidable
-            FROM pg_roles r WHERE r.rolname IN (current_user, session_user) ORDER BY acts DESC
-            """
-        )
+        rows = await self._all("roles")
         role = rows[0]
         checks = []
         for row in rows:
             what = (
-                "is superuser or bypasses row security" if row["mighty"] else "owns the schema, or may become its owner"
+                "is superuser or bypasses row security"
+                if row["unrestricted"]
+                else "owns the schema, or may become its owner"
             )
             found = f"{row['name']} {what}: guards stop only its mistakes, and it could drop the policies of namespaces"
-            if not (row["mighty"] or row["owner"]):
+            if not (row["unrestricted"] or row["owner"]):
                 continue
             if self._embedded and not row["acts"]:
                 checks.append(Check("login", "weaker", f"{found}; one machine, one user"))
@@ -183,59 +175,21 @@ class _Examination:
         return checks
 
     async def triggers(self) -> list[Check]:
-        rows = await self._all(
-            """
-            SELECT log.name, bool_and(coalesce(guard.rows AND guard.truncate, false)) AS guarded
-            FROM unnest(%s::text[]) AS log (name)
-            LEFT JOIN pg_class c ON c.relnamespace = to_regnamespace('ledger') AND c.relname = log.name
-            LEFT JOIN LATERAL pg_partition_tree(c.oid) AS p ON true
-            CROSS JOIN LATERAL (
-                SELECT bool_or(t.tgtype & 27 = 27) AS rows, bool_or(t.tgtype & 35 = 34) AS truncate
-                FROM pg_trigger t JOIN pg_proc f ON f.oid = t.tgfoid
-                WHERE t.tgrelid = coalesce(p.relid, c.oid) AND t.tgenabled = 'A' AND t.tgqual IS NULL
-                    AND f.pronamespace = c.relnamespace AND f.proname = 'refuse_change'
-            ) AS guard
-            GROUP BY log.name ORDER BY log.name
-            """,
-            list(_LOG),
-        )
-        guarded = "a trigger refuses UPDATE, DELETE and TRUNCATE"
-        bare = "only grants protect the log: a trigger is missing, disabled, conditional or another one"
-        return [_guard(f"append-only {row['name']}", guarded, "" if row["guarded"] else bare) for row in rows]
+        rows = await self._all("log_triggers", log=list(_LOG))
+        append_only = "a trigger refuses UPDATE, DELETE and TRUNCATE"
+        unprotected = "only grants protect the log: a trigger is missing, disabled, conditional or another one"
+        return [
+            _guard(f"append-only {row['name']}", append_only, "" if row["append_only"] else unprotected) for row in rows
+        ]
 
     async def row_security(self) -> list[Check]:
-        rows = await self._all(
-            """
-            SELECT c.relname AS name FROM pg_class c
-            JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'namespace_id'
-            LEFT JOIN pg_policy p ON p.polrelid = c.oid AND p.polpermissive
-            CROSS JOIN LATERAL (SELECT CASE p.polname
-                WHEN 'namespace_isolation' THEN p.polcmd = '*' AND p.polwithcheck IS NULL
-                    AND pg_get_expr(p.polqual, p.polrelid) = %s
-                WHEN 'verifier_reads' THEN p.polcmd = 'r' AND p.polroles = ARRAY[to_regrole('ledger_verifier')::oid]
-                WHEN 'owner_filters' THEN p.polroles = ARRAY[c.relowner] AND (to_regrole('ledger_app') IS NOT NULL
-                    OR p.polcmd = 'r' AND c.relname IN ('namespaces', 'search_entries', 'records'))
-            END) AS policy (ours)
-            WHERE c.relnamespace = to_regnamespace('ledger') AND c.relkind IN ('r', 'p')
-            GROUP BY c.oid, c.relname, c.relrowsecurity, c.relforcerowsecurity
-            HAVING NOT (c.relrowsecurity AND c.relforcerowsecurity AND bool_and(coalesce(policy.ours, false))
-                AND bool_or(p.polname = 'namespace_isolation'))
-            ORDER BY c.relname
-            """,
-            _NAMESPACE_IS_SET,
-        )
+        rows = await self._all("open_tables", condition=_NAMESPACE_IS_SET)
         names = ", ".join(row["name"] for row in rows)
         open_tables = f"only our queries separate namespaces: it is off, not forced, or has other policies on {names}"
         return [_guard("row security", "forced on every table with a namespace", open_tables if rows else "")]
 
     async def functions(self) -> list[Check]:
-        rows = await self._all("""
-            SELECT p.proname AS name, p.prosecdef AS definer, p.prosrc AS body,
-                p.proowner = n.nspowner AS owned,
-                coalesce('search_path=ledger, pg_temp' = ANY (p.proconfig), false) AS pinned
-            FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-            WHERE n.nspname = 'ledger' ORDER BY p.proname
-        """)
+        rows = await self._all("function_bodies")
         ours = [path.read_text() for path in (migrations_dir() / "sql").glob("*.sql")]
         faults = [
             row["name"]
@@ -246,73 +200,23 @@ class _Examination:
         return [_guard("functions", f"{len(rows)}, all unchanged", changed if faults else "")]
 
     async def grants(self) -> list[Check]:
-        rows = await self._all(
-            """
-            WITH granted (name, owner, acl) AS (
-                SELECT relname::text, relowner, relacl FROM pg_class WHERE relnamespace = to_regnamespace('ledger')
-                UNION ALL
-                SELECT relname, relowner, attacl FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-                WHERE relnamespace = to_regnamespace('ledger')
-                UNION ALL
-                SELECT proname, proowner, coalesce(proacl, acldefault('f', proowner)) FROM pg_proc
-                WHERE pronamespace = to_regnamespace('ledger')
-                UNION ALL
-                SELECT 'schema', nspowner, nspacl FROM pg_namespace WHERE nspname = 'ledger'
-            )
-            SELECT DISTINCT format('%%s on %%s to %%s', a.privilege_type, g.name,
-                CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END) AS what
-            FROM granted g, aclexplode(g.acl) a
-            WHERE a.grantee <> g.owner AND (a.grantee = 0 OR NOT (
-                a.privilege_type IN ('SELECT', 'USAGE')
-                OR a.privilege_type IN ('INSERT', 'UPDATE', 'DELETE') AND g.name = ANY (%s)
-                OR a.privilege_type = 'EXECUTE' AND g.name = ANY (%s)))
-            ORDER BY what
-            """,
-            list(_CACHES),
-            list(_CALLED_BY_THE_APPLICATION),
-        )
+        rows = await self._all("wide_grants", caches=list(_CACHES), called=list(_CALLED_BY_THE_APPLICATION))
         wide = f"only triggers protect the log: there are other grants: {', '.join(row['what'] for row in rows)}"
         return [_guard("grants", "only to read, to append and to write caches", wide if rows else "")]
 
     async def cascades(self) -> list[Check]:
-        rows = await self._all(
-            """
-            SELECT f.conname AS name FROM pg_constraint f JOIN pg_class c ON c.oid = f.conrelid
-            WHERE f.contype = 'f' AND (f.confdeltype NOT IN ('a', 'r') OR f.confupdtype NOT IN ('a', 'r'))
-                AND c.relnamespace = to_regnamespace('ledger') AND c.relname = ANY (%s)
-            """,
-            list(_LOG),
-        )
+        rows = await self._all("log_cascades", log=list(_LOG))
         weakness = f"a change of another table could change the log by {', '.join(row['name'] for row in rows)}"
         return [_guard("cascades", "none changes the log", weakness if rows else "")]
 
     async def projections(self) -> list[Check]:
-        rows = await self._in_all_namespaces("""
-            SELECT format('%s of %s behind position %s (%s)', b.projection, n.namespace, b."position",
-                b.last_error) AS stuck
-            FROM ledger.projection_checkpoints b JOIN ledger.namespaces n USING (namespace_id)
-            WHERE b.last_error IS NOT NULL
-            ORDER BY b.updated_at LIMIT 10
-        """)
+        rows = await self._in_all_namespaces("stuck_indexes")
         if rows is None:
             return []
         return [_guard("indexes", "none is stuck", f"stuck: {', '.join(row['stuck'] for row in rows)}" if rows else "")]
 
     async def summaries(self) -> list[Check]:
-        rows = await self._in_all_namespaces(
-            """
-            SELECT format('%%s of %%s, %%s in a row since %%s, %%s: %%s', i.session_id, n.namespace,
-                i.failed_compactions, to_char(i.failing_since AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI UTC'),
-                coalesce('model ' || i.failing_model, 'no model named'), i.last_failure) AS failing
-            FROM (
-                SELECT DISTINCT ON (namespace_id, stream_id) *
-                FROM ledger.session_index ORDER BY namespace_id, stream_id, projection_version DESC
-            ) i JOIN ledger.namespaces n USING (namespace_id)
-            WHERE i.failed_compactions >= %s
-            ORDER BY i.failing_since LIMIT 10
-            """,
-            _REPEATED,
-        )
+        rows = await self._in_all_namespaces("failing_summaries", failures=_REPEATED)
         if rows is None:
             return []
         failing = (
@@ -320,23 +224,20 @@ class _Examination:
         )
         return [_guard("summaries", "no session fails repeatedly to get one", failing if rows else "")]
 
-    async def _in_all_namespaces(self, query: str, *values: object) -> list[dict[str, Any]] | None:
-        """Return the rows of *query*; None if the schema lacks something, which its own check says."""
+    async def _in_all_namespaces(self, query: str, **values: object) -> list[dict[str, Any]] | None:
+        """Return the rows of a query, by its name; None if the schema lacks something, which its own check says."""
         try:
             async with self._connection.transaction():
-                await self._one("""
-                    SELECT set_config('ledger.namespace', coalesce(string_agg(id::text, ','), ''), true)
-                    FROM ledger.namespace_ids() AS id
-                """)
-                return await self._all(query, *values)
+                await self._one("set_namespaces")
+                return await self._all(query, **values)
         except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedFunction, psycopg.errors.UndefinedColumn):
             return None
 
-    async def _one(self, query: str, *values: object) -> dict[str, Any]:
-        return (await self._all(query, *values))[0]
+    async def _one(self, query: str, **values: object) -> dict[str, Any]:
+        return (await self._all(query, **values))[0]
 
-    async def _all(self, query: str, *values: object) -> list[dict[str, Any]]:
-        return await (await self._connection.execute(query, values or None)).fetchall()
+    async def _all(self, query: str, **values: object) -> list[dict[str, Any]]:
+        return await (await self._connection.execute(_QUERIES[query], values)).fetchall()
 
 
 def _guard(name: str, sound: str, weakness: str) -> Check:

@@ -30,6 +30,7 @@ def test_the_wheel_has_two_packages_and_nothing_else_at_its_top(wheel: Path) -> 
     assert top == {"ledger", "projections"}
     assert "ledger/py.typed" in names
     assert "ledger/_migrations/sql/append.sql" in names
+    assert {str(path.relative_to(ROOT)) for path in (ROOT / "ledger").rglob("*.sql")} <= set(names)
     assert "ledger/_examples/coding_agent.jsonl" in names
     assert "ledger/replay/backtest/page.css" in names
     assert {f"ledger/server/ui/{name}" for name in ("viewer.js", "viewer.css", "icon.svg")} <= set(names)

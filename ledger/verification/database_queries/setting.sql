@@ -1,0 +1,2 @@
+-- A setting of the server.
+SELECT current_setting(%(name)s) AS value
