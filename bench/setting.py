@@ -12,6 +12,7 @@ import msgspec
 
 from bench.plain import PlainTable
 from ledger import MemoryLedger
+from ledger.application.handle import NamespaceHandle
 from ledger.application.services import Services
 from ledger.events import EntryAdded, NewEvent
 from ledger.events.clock import SystemClock
@@ -104,7 +105,7 @@ class Setting:
 
 def ledger_over(store: Store, namespace: str, config: dict[str, Any] = FULL) -> MemoryLedger:
     """Return a ledger over *store*, with an empty cache, whose new sessions have *config*."""
-    return MemoryLedger(Services(store, config=config).handle(namespace))
+    return MemoryLedger(NamespaceHandle(Services(store, config=config), namespace))
 
 
 def fresh_namespace() -> str:

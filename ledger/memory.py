@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from ledger.application import notifications, open_ledger
+    from ledger.application import open_ledger
     from ledger.application.auditing import past_summaries, provenance
     from ledger.application.auditing import shown_calls as model_calls
     from ledger.application.auditing import stored_log as log
@@ -65,7 +65,6 @@ else:
     lifetime = lazy_module("ledger.application.writing.lifetime")
     log = lazy_module("ledger.application.auditing.stored_log")
     messages = lazy_module("ledger.application.writing.provider_messages")
-    notifications = lazy_module("ledger.application.notifications")
     open_ledger = lazy_module("ledger.application.open_ledger")
     past_summaries = lazy_module("ledger.application.auditing.past_summaries")
     reading = lazy_module("ledger.application.reading.session_reads")
@@ -258,7 +257,7 @@ class MemoryLedger:
     plan_compression = operation(lambda: compaction.plan_compression)
     set_summarizer = operation(lambda: compaction.set_summarizer)
     settle = operation(lambda: compaction.settle)
-    on = operation(lambda: notifications.on)
+    on = operation(lambda: compaction.on)
 
     # looking back
     get_history = operation(lambda: reading.get_history)

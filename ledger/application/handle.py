@@ -1,34 +1,42 @@
 """The services for one namespace and one actor: the first argument of every use case."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 from uuid import UUID
 
 from ledger.application.commands.write_requests import CommandsFor, Idempotency, WriteOptions, Written
 from ledger.application.rights import OWNER, Rights
+from ledger.application.services import Indexes, Services
 from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import RecordedEvent
 from ledger.events.canonical import canonical_json
 from ledger.events.chain import request_hash
 from ledger.events.codec import decode
 from ledger.events.ids import Stream, namespace_id, request_id
-from ledger.events.names import check_idempotency_key, named_stream
+from ledger.events.names import check_actor, check_idempotency_key, check_name, named_stream
 from ledger.events.strict_json import check_integer
 from ledger.long_term_memory import LongTermMemory
 from ledger.results import Guard
 
-if TYPE_CHECKING:
-    from ledger.application.services import Indexes, Services
-
 
 @dataclass(frozen=True, slots=True)
 class NamespaceHandle:
-    """Created by `Services.handle`, and cheap. The *actor* is recorded with every event that is written through it."""
+    """Cheap to create. The *actor*, who has *rights*, is recorded with every event that is written through it.
 
-    services: "Services"
+    Raises:
+        InvalidInput: ``bad_name``.
+        Unavailable: the services are closed.
+    """
+
+    services: Services
     namespace: str
     actor: str = ""
     rights: Rights = OWNER
+
+    def __post_init__(self) -> None:
+        self.services.check_open()
+        check_name(self.namespace, field="namespace")
+        check_actor(self.actor, field="actor")
 
     @property
     def namespace_id(self) -> UUID:
@@ -36,7 +44,7 @@ class NamespaceHandle:
         return namespace_id(self.namespace)
 
     @property
-    def indexes(self) -> "Indexes":
+    def indexes(self) -> Indexes:
         """The stored projections of the namespace.
 
         Raises:

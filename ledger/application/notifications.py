@@ -8,7 +8,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, get_args
 
-from ledger.application.handle import NamespaceHandle
 from ledger.errors import InvalidInput
 from ledger.results import Notification
 
@@ -78,16 +77,3 @@ class Notifications:
         self._running.discard(task)
         if not task.cancelled() and task.exception() is not None:
             log.error("a handler failed", exc_info=task.exception())
-
-
-def on(handle: NamespaceHandle, event: Notification, handler: Callable[..., object]) -> Callable[[], None]:
-    """Call *handler* after each *event* of this process.
-
-    ``entry:added`` has the session id and the entry as arguments, ``compressed`` the session id and the result,
-    ``compaction:failed`` the session id and the failure (``key``, ``reason``, ``detail``), ``session:cleared`` the
-    session id. Exceptions of a handler are logged. Return a function that removes it.
-
-    Raises:
-        InvalidInput: there is no such event, or the handler is not callable.
-    """
-    return handle.services.notifications.add(handle.namespace, event, handler)

@@ -84,4 +84,4 @@ async def open_ledger(
         allow_unsafe=allow_unsafe,
         password=password,
     ) as services:
-        yield facade(services.handle(settings.namespace, settings.actor))
+        yield facade(NamespaceHandle(services, settings.namespace, settings.actor))

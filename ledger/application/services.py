@@ -11,13 +11,10 @@ from uuid import UUID
 
 from ledger.application.background.compactor import Compactor
 from ledger.application.commands.command_handler import CommandHandler
-from ledger.application.handle import NamespaceHandle
 from ledger.application.notifications import Notifications
-from ledger.application.rights import OWNER, Rights
 from ledger.errors import Unavailable
 from ledger.events.clock import SystemClock
 from ledger.events.ids import namespace_id
-from ledger.events.names import check_actor, check_name
 from ledger.history.batched_reads import BatchedReads
 from ledger.history.snapshots import SESSIONS
 from ledger.history.state_loading import States
@@ -162,17 +159,6 @@ class Services:
         self.names_by_id: dict[UUID, str] = {}  # a namespace never changes its name
         self._closed = False
         self._pid = os.getpid()
-
-    def handle(self, namespace: str, actor: str = "", rights: Rights = OWNER) -> NamespaceHandle:
-        """Return the services for *actor*, who has *rights*, in *namespace*; this is cheap.
-
-        Raises:
-            InvalidInput: ``bad_name``.
-            Unavailable: the services are closed.
-        """
-        self.check_open()
-        named = check_name(namespace, field="namespace")
-        return NamespaceHandle(self, named, check_actor(actor, field="actor"), rights)
 
     def indexes(self, namespace: str) -> Indexes:
         """Return the stored projections of a namespace; those least recently used may be dropped."""

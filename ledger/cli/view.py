@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 import typer
 
+from ledger.application.handle import NamespaceHandle
 from ledger.application.reading.session_reads import existing_state
 from ledger.cli.app import Options, app, command, options, run
 from ledger.cli.common_options import UserOption, config_in
@@ -87,7 +88,7 @@ async def _write(
     from ledger.server.view_service import answers_of  # noqa: PLC0415 - as above
 
     tried = [memory_config.dump(config_in(name)) for name in configs]
-    ledger = MemoryLedger(service.services.handle(service.namespace, opts.settings.actor))
+    ledger = MemoryLedger(NamespaceHandle(service.services, service.namespace, opts.settings.actor))
     names = {"session_id": session[0], "user_id": session[1], "namespace": service.namespace}
     lines = ledger.export_file(session[0], user_id=session[1])
     _, size = await write_file(html, one_file(lines, answers_of(service, *session), names=names, configs=tried))
@@ -120,7 +121,7 @@ async def _session_of(
     """
     if target is None:
         return None
-    handle = service.services.handle(service.namespace, opts.settings.actor)
+    handle = NamespaceHandle(service.services, service.namespace, opts.settings.actor)
     if not _is_file(target):
         await existing_state(handle, target, user_id=user)
         return target, user

@@ -61,7 +61,7 @@ class Service:
         if not caller.permits("admin"):
             own = self.services.compactor.default_summarizer.model
             models = frozenset({*self.settings.allowed_models, self.settings.generation_model, own or ""} - {""})
-        return self.services.handle(namespace, caller.actor, Rights(caller.permits("system"), models))
+        return NamespaceHandle(self.services, namespace, caller.actor, Rights(caller.permits("system"), models))
 
     @classmethod
     @asynccontextmanager

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Final, Self, TypeVar
 from uuid import UUID
 
+from ledger.application.handle import NamespaceHandle
 from ledger.application.services import Services
 from ledger.errors import LedgerError, Unreadable
 from ledger.events.ids import namespace_id
@@ -287,7 +288,7 @@ class Worker:
     def _worked(self, namespace: str) -> WorkedNamespace:
         worked = self._namespaces.get(namespace)
         if worked is None:
-            handle = self._services.handle(namespace, ACTOR)
+            handle = NamespaceHandle(self._services, namespace, ACTOR)
             worked = self._namespaces[namespace] = WorkedNamespace(handle, self._plan, self._backlogs)
         self._namespaces.move_to_end(namespace)
         return worked

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from ledger.application.handle import NamespaceHandle
 from ledger.application.services import Services
 from ledger.errors import DuplicateEntry, EntryCovered, EntryNotFound, Unavailable
 from ledger.events import RecordedEvent
@@ -42,7 +43,7 @@ def opened(seed: int, config: dict[str, Any]) -> tuple[Services, Grouped]:
 
 async def test_tasks_that_add_to_one_session_share_commits(seed: int) -> None:
     services, events = opened(seed, PLAIN)
-    ledger = MemoryLedger(services.handle("n"))
+    ledger = MemoryLedger(NamespaceHandle(services, "n"))
     await ledger.add_user_message("s", "first")
     events.batches.clear()
     await talk_at_once(ledger, 16)
@@ -50,7 +51,7 @@ async def test_tasks_that_add_to_one_session_share_commits(seed: int) -> None:
 
 
 async def in_order(seed: int) -> bool:
-    ledger = MemoryLedger(opened(seed, PLAIN)[0].handle("n"))
+    ledger = MemoryLedger(NamespaceHandle(opened(seed, PLAIN)[0], "n"))
     await ledger.add_user_message("s", "first")
     added = await talk_at_once(ledger, 16)
     return [entry.version for entry in added] == list(range(3, 19))
@@ -81,7 +82,7 @@ async def test_an_id_given_twice_at_the_same_time_is_stored_once(store: Store) -
 
 
 async def test_a_compaction_that_eight_entries_make_due_is_requested_once(seed: int) -> None:
-    ledger = MemoryLedger(opened(seed, SMALL)[0].handle("n"))
+    ledger = MemoryLedger(NamespaceHandle(opened(seed, SMALL)[0], "n"))
     await ledger.add_entries("s", [{"role": "user", "content": f"early {number}"} for number in range(4)])
     await talk_at_once(ledger, 8)
     await ledger.settle()
@@ -167,7 +168,7 @@ class Writers:
 
 async def check(services: Services, seed: int) -> None:
     """Let tasks write at once; assert that all they were told is in the log, and that the state is its replay."""
-    writers = Writers(MemoryLedger(services.handle("n")), random.Random(seed))
+    writers = Writers(MemoryLedger(NamespaceHandle(services, "n")), random.Random(seed))
     await writers.add()
     async with asyncio.timeout(60):
         await asyncio.gather(*(writers.work(12) for _ in range(8)))
@@ -214,7 +215,7 @@ async def add_after_a_lost_answer() -> list[str]:
     store = InMemoryStore()
     store.events = LosesAnAnswer(store.events)
     services = Services(store, config=PLAIN)
-    ledger = MemoryLedger(services.handle("n"))
+    ledger = MemoryLedger(NamespaceHandle(services, "n"))
     for text in ("one", "two"):
         await ledger.add_user_message("s", text)
     with pytest.raises(Unavailable):
@@ -247,7 +248,7 @@ async def use_tools(seed: int, form: SnapshotForm[SessionState]) -> list[AddedEn
     """Return the results that a task gets from its tools while others talk."""
     services, _ = opened(seed, PLAIN)
     services.states._form = form
-    ledger = MemoryLedger(services.handle("n"))
+    ledger = MemoryLedger(NamespaceHandle(services, "n"))
     await ledger.add_user_message("s", "first")
 
     async def use() -> list[AddedEntry]:

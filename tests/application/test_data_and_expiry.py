@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from ledger.application.handle import NamespaceHandle
 from ledger.application.services import Services
 from ledger.errors import EntryNotFound, InvalidInput, SessionNotFound, VersionConflict, VersionNotFound
 from ledger.events import EntriesExtracted, EntriesIndexed, EntryAdded, to_microseconds
@@ -328,7 +329,7 @@ async def test_an_expired_session_is_restored_with_all_that_its_entries_were(sto
 async def test_restored_entries_keep_their_marks(store: Store, namespace: str, how: str) -> None:
     """http W-47: what was extracted or became a record is so no second time, whatever took it away."""
     clock = SetClock()
-    handle = Services(store, clock=clock).handle(namespace, "")
+    handle = NamespaceHandle(Services(store, clock=clock), namespace, "")
     ledger = MemoryLedger(handle)
     await ledger.add_user_message("s", "hello")
     opened_at = (await ledger.get_state("s")).life

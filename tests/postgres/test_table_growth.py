@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import psycopg
 import pytest
 
+from ledger.application.handle import NamespaceHandle
 from ledger.application.services import open_services
 from ledger.events.clock import SystemClock
 from ledger.long_term_memory.search_queries import RecordSearch
@@ -159,7 +160,7 @@ async def use(store: Store) -> None:
     """Write, change, read, index and clear; half of the requests have a key. No worker has a model."""
     scene = Scene(store, "n")
     async with open_services(Settings(), store=store) as services:
-        ledger = MemoryLedger(services.handle("n"))
+        ledger = MemoryLedger(NamespaceHandle(services, "n"))
         for turn in range(3):
             session = f"s{turn % 2}"
             for at in range(70):
@@ -225,7 +226,7 @@ async def test_no_table_grows_beyond_its_bound(store: PostgresStore, mighty: psy
     )
     async with open_services(Settings(), store=store) as services:
         for _ in range(2):
-            await read(store, MemoryLedger(services.handle("n")), Scene(store, "n"))
+            await read(store, MemoryLedger(NamespaceHandle(services, "n")), Scene(store, "n"))
     assert rows(mighty) == before, "what appends no event adds no row"
     for table, sql in SURPLUS.items():  # negative control
         with mighty.transaction(force_rollback=True):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 import sqlalchemy as sa
 
+from ledger.application.handle import NamespaceHandle
 from ledger.application.services import Services
 from ledger.errors import LedgerError
 from ledger.events.ids import namespace_id
@@ -26,7 +27,7 @@ async def check_history(store: Store, namespace: str, seed: int) -> None:
     """Write a random history, and compare each search with what follows from the events of each session."""
     dice = random.Random(seed)
     family = Family(store, namespace, dice)
-    handle = Services(store).handle(namespace)
+    handle = NamespaceHandle(Services(store), namespace)
     for step in range(STEPS):
         await family.step()
         if step == STEPS - 1 or dice.random() < 0.15:
@@ -91,7 +92,7 @@ async def test_so_does_the_index_of_the_database_and_both_rank_alike(
     ranked = []
     for store in (InMemoryStore(), postgres_store):
         await check_history(store, namespace, seed)
-        searched = Services(store).handle(namespace).indexes.finder._index
+        searched = NamespaceHandle(Services(store), namespace).indexes.finder._index
         hits = (await searched.find(SearchQuery(text="apple fig", limit=1_000))).hits
         ranked.append([(hit.stream_id, hit.version, pytest.approx(hit.score, rel=1e-3)) for hit in hits])
     assert len(ranked[0]) > 5

@@ -11,6 +11,7 @@ import httpx
 import pytest
 import uvicorn
 
+from ledger.application.handle import NamespaceHandle
 from ledger.memory import MemoryLedger
 from ledger.ports import Clock, Store
 from ledger.server.service import Service
@@ -131,7 +132,7 @@ def session() -> str:
 @pytest.fixture
 def shown(service: Running, namespace: str) -> Transcript:
     """The transcript of a session, without what is hidden: kind or role, and text; empty if there is none."""
-    ledger = MemoryLedger(service.service.services.handle(namespace, "reader"))
+    ledger = MemoryLedger(NamespaceHandle(service.service.services, namespace, "reader"))
 
     def entries(session: str) -> list[tuple[str, str]]:
         reading = asyncio.run_coroutine_threadsafe(ledger.get_transcript(session), service.loop)

@@ -16,6 +16,7 @@ import httpx
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
+from ledger.application.handle import NamespaceHandle
 from ledger.application.services import open_services
 from ledger.errors import DatabaseUnavailable, SummarizerFailed
 from ledger.events.ids import namespace_id
@@ -115,7 +116,7 @@ async def test_calls_of_models_are_counted_by_model_and_outcome() -> None:
 
     config = {"maxEntries": 5, "recentWindow": 1, "minEntriesToCompress": 2}
     async with open_services(Settings(), store=InMemoryStore(), config=config, summarizer=Model()) as services:
-        ledger = MemoryLedger(services.handle("n"))
+        ledger = MemoryLedger(NamespaceHandle(services, "n"))
         for first in range(3):
             for number in range(6):
                 await ledger.add_user_message("s", f"message {first} {number}", tokens=10)
@@ -140,7 +141,7 @@ async def test_a_backlog_that_is_done_counts_as_none(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(store.jobs, "backlog", backlog)
     async with a_worker(store) as worker:
-        await MemoryLedger(worker.services.handle("n")).add_user_message("s", "hello")
+        await MemoryLedger(NamespaceHandle(worker.services, "n")).add_user_message("s", "hello")
         for due, oldest_s, dead in ((3, 61.5, 2), (0, 0, 0)):
             await gauges.read(worker.services, worker=worker)
             found = numbers(registry)

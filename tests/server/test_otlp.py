@@ -12,6 +12,7 @@ from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
+from ledger.application.handle import NamespaceHandle
 from ledger.memory import MemoryLedger
 from tests.importers.test_otlp_dialects import SHOWN, SPANS
 from tests.importers.test_otlp_dialects import span as dialect_span
@@ -238,7 +239,7 @@ def test_the_token_of_the_exporter_decides__IN_13(
     assert "scope system" in partial.error_message
     assert http_client.get(f"{guarded.url}/v1/sessions/{session}/stats", headers=writer).status_code == 403
 
-    ledger = MemoryLedger(guarded.service.services.handle(ours, "reader"))
+    ledger = MemoryLedger(NamespaceHandle(guarded.service.services, ours, "reader"))
 
     def texts(name: str) -> list[str]:
         found = asyncio.run_coroutine_threadsafe(ledger.get_transcript(name), guarded.loop).result(30)

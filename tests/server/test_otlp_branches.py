@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from ledger.application.handle import NamespaceHandle
 from ledger.application.recording import recorded_calls
 from ledger.memory import MemoryLedger
 from tests.server.conftest import Running, Transcript
@@ -142,7 +143,7 @@ def test_instructions_that_change_begin_no_branch__IN_7(
         send(api, span_json(attributes, span=number + 1))
     assert shown(session) == [("system", "It is 0 o'clock."), *WHOLE]
     assert not shown(f"{session}~2")
-    ledger = MemoryLedger(service.service.services.handle(namespace, "reader"))
+    ledger = MemoryLedger(NamespaceHandle(service.service.services, namespace, "reader"))
     history = asyncio.run_coroutine_threadsafe(ledger.get_history(session), service.loop).result(30)
     assert [each.content for each in history.entries if each.role == "system"][1:] == [
         "It is 1 o'clock.",
@@ -154,7 +155,7 @@ def test_a_session_that_was_cleared_or_edited_goes_on__IN_3(
     api: httpx.Client, service: Running, namespace: str, session: str, shown: Transcript
 ) -> None:
     """What a person removes does not come back with the next call, which repeats it. Source: adapters IN-3."""
-    ledger = MemoryLedger(service.service.services.handle(namespace, "ann"))
+    ledger = MemoryLedger(NamespaceHandle(service.service.services, namespace, "ann"))
 
     def run(work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, service.loop).result(30)

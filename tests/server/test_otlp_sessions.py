@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from ledger.application.handle import NamespaceHandle
 from ledger.application.recording.recorded_calls import record_call
 from ledger.application.recording.seen_branches import SeenBranches
 from ledger.application.services import Services
@@ -28,7 +29,7 @@ def call_of(session: str, number: int) -> ReportedCall:
 async def reads_of(count: int, *, requests: int = 1) -> int:
     """Return how often the store is asked for *count* unrelated calls of one conversation, sent in some requests."""
     store = CountingStore(InMemoryStore())
-    handle = Services(store).handle("n", "exporter")
+    handle = NamespaceHandle(Services(store), "n", "exporter")
     calls = [call_of("s", number) for number in range(count)]
     for at in range(requests):
         some = calls[at::requests]

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from ledger.application.auditing.stored_log import get_events
+from ledger.application.handle import NamespaceHandle
 from ledger.application.namespace_reads import namespace_names
 from ledger.application.reading.session_reads import list_sessions
 from ledger.application.services import Services
@@ -214,19 +215,19 @@ def test_the_description_is_off_unless_asked_for(service: Running) -> None:
 
 async def test_many_namespaces_share_one_wiring_and_few_keep_their_indexes() -> None:
     services = Services(InMemoryStore(), open_namespaces=2)
-    first = services.handle("first", "ann")
+    first = NamespaceHandle(services, "first", "ann")
     for number in range(10):
-        await add_user_message(services.handle(f"n-{number}"), "s", "hello")
-        assert len(await list_sessions(services.handle(f"n-{number}"))) == 1
+        await add_user_message(NamespaceHandle(services, f"n-{number}"), "s", "hello")
+        assert len(await list_sessions(NamespaceHandle(services, f"n-{number}"))) == 1
     await add_user_message(first, "s", "still open")
     assert (await get_events(first, "s"))[0].actor == "ann"
-    await add_user_message(services.handle("first", "bob"), "s", "by somebody else")
+    await add_user_message(NamespaceHandle(services, "first", "bob"), "s", "by somebody else")
     assert [event.actor for event in await get_events(first, "s")][-1] == "bob"
     assert len(services._indexes) == 2
     assert await namespace_names(services) == sorted(["first", *(f"n-{number}" for number in range(10))])
     await services.close()
     with pytest.raises(Unavailable):
-        services.handle("first")
+        NamespaceHandle(services, "first")
     with pytest.raises(Unavailable):
         await get_events(first, "s")
 
@@ -245,7 +246,7 @@ async def test_a_namespace_name_is_checked() -> None:
     store = InMemoryStore()
     services = Services(store)
     with pytest.raises(InvalidInput):
-        services.handle("a/b")
-    await add_user_message(services.handle("a"), "s", "hello")
+        NamespaceHandle(services, "a/b")
+    await add_user_message(NamespaceHandle(services, "a"), "s", "hello")
     assert await store.events.namespace_ids() == [namespace_id("a")]
     await services.close()

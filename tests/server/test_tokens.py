@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from ledger.application.handle import NamespaceHandle
 from ledger.events.clock import SystemClock
 from ledger.memory import MemoryLedger
 from ledger.ports.token_store import FoundToken
@@ -76,7 +77,7 @@ def test_tenants_do_not_see_each_other(guarded: Running, keeper: Keeper, namespa
     mine, theirs = f"{namespace}-a", f"{namespace}-b"
 
     async def write() -> None:
-        ledger = MemoryLedger(guarded.service.services.handle(mine, "ann"))
+        ledger = MemoryLedger(NamespaceHandle(guarded.service.services, mine, "ann"))
         await ledger.add_user_message("s", "hello")
 
     asyncio.run_coroutine_threadsafe(write(), guarded.loop).result(20)

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from ledger.application.handle import NamespaceHandle
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.memory import MemoryLedger
 from ledger.server.service import Service
@@ -197,7 +198,7 @@ async def a_session(ledger: MemoryLedger) -> None:
 
 async def test_the_file_shows_what_the_routes_answer_and_can_be_imported(viewed: Service) -> None:
     """As of the end of the export, though the session goes on while the file is written."""
-    ledger = MemoryLedger(viewed.services.handle("default", "ann"))
+    ledger = MemoryLedger(NamespaceHandle(viewed.services, "default", "ann"))
     await a_session(ledger)
     version = (await ledger.get_stats("s")).version
     answers, names = answers_of(viewed, "s", None), {"session_id": "s", "user_id": None, "namespace": "default"}
@@ -238,7 +239,7 @@ async def test_the_file_shows_what_the_routes_answer_and_can_be_imported(viewed:
 @pytest.mark.parametrize("place", [0.2, 0.5, 0.8])
 async def test_a_changed_byte_of_the_file_is_named(viewed: Service, place: float) -> None:
     """The page recomputes the same hashes in the browser."""
-    ledger = MemoryLedger(viewed.services.handle("default", "ann"))
+    ledger = MemoryLedger(NamespaceHandle(viewed.services, "default", "ann"))
     await a_session(ledger)
     exported = b"".join([line async for line in ledger.export_file("s")])
     at = exported.index(b'"payload":"', int(len(exported) * place)) + 60

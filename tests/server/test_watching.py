@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from ledger.application.handle import NamespaceHandle
 from ledger.errors import EmbedderFailed, SummarizerFailed
 from ledger.memory import MemoryLedger
 from ledger.server.traffic import logs, tracing
@@ -37,7 +38,7 @@ def root() -> Iterator[logging.Logger]:
 
 async def remember(service: Running) -> None:
     """Write content, and let its summaries fail with more of it."""
-    ledger = MemoryLedger(service.service.services.handle("default", "agent"))
+    ledger = MemoryLedger(NamespaceHandle(service.service.services, "default", "agent"))
     text = f"cannot summarise {MARKER}"
     small = {"max_entries": 4, "recent_window": 2, "min_entries_to_compress": 2}
     instead = {"compactions": [{"type": "token_threshold", **small, "on_failure": "heuristic"}]}
@@ -148,7 +149,7 @@ def test_a_request_and_an_append_are_spans_without_content(
     trace = "0af7651916cd43dd8448eb211c80319c"
 
     async def append(service: Running) -> None:
-        ledger = MemoryLedger(service.service.services.handle(namespace))
+        ledger = MemoryLedger(NamespaceHandle(service.service.services, namespace))
         await ledger.add_user_message(MARKER, MARKER)
 
     with running(server.target(shared_database), tracing=True) as in_flight:

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from ledger.application.auditing.stored_log import verify
+from ledger.application.handle import NamespaceHandle
 from ledger.application.services import Services
 from ledger.application.summarizing.summary_view_runs import do_next_run, request_run
 from ledger.application.summarizing.summary_view_use import (
@@ -40,7 +41,7 @@ class Views:
     def __init__(self, store: Store, namespace: str) -> None:
         self.store = store
         self.services = Services(store)
-        self.handle = self.services.handle(namespace, "ann")
+        self.handle = NamespaceHandle(self.services, namespace, "ann")
         self.namespace = namespace
 
     async def remember(self, *records: dict[str, Any]) -> None:
@@ -116,7 +117,7 @@ async def test_the_whole_state_is_a_replay_of_the_log(
     await delete_view(views.handle, other)
     replayed = VIEWS.fold(map(decode, await store.events.read_stream(views_stream(namespace))))
     assert await get_views(views.handle) == replayed
-    assert await get_views(Services(store).handle(namespace)) == replayed
+    assert await get_views(NamespaceHandle(Services(store), namespace)) == replayed
 
 
 async def test_records_are_fenced(
@@ -260,7 +261,7 @@ async def test_a_continuous_view_is_due_an_hour_after_its_last_run(
         (job,) = await waiting.jobs(namespace)
         assert (job.kind, job.due_at) == ("summarize", to_datetime(run_us) + timedelta(hours=1))
         assert await waiting.run_once() == 0, "not before its time"
-        await do_next_run(waiting._services.handle(namespace, "worker"), refresh_s=0.0)
+        await do_next_run(NamespaceHandle(waiting._services, namespace, "worker"), refresh_s=0.0)
         assert (await views.types()).count("run_completed") == number + 1
     assert len(endpoint.asked) == 2, "nothing had changed before the second run"
     await do_next_run(views.handle, refresh_s=3_600)
@@ -336,7 +337,7 @@ async def test_many_records_are_counted_and_the_first_are_shown(
     await views.remember(*notes)
     view_id = await views.create()
     state = await get_views(views.handle)
-    asking = Services(store, summarizer=model).handle(namespace)
+    asking = NamespaceHandle(Services(store, summarizer=model), namespace)
     result = await run_partition(asking, view_id, state.views[view_id], {"user_id": "zoe"})
     assert result is not None
     assert result.event.memory_count == 1_100

@@ -1,5 +1,6 @@
-"""Compact on demand, and choose the summarizer."""
+"""Compact on demand, choose the summarizer, and call handlers when a session was compacted or changed."""
 
+from collections.abc import Callable
 from typing import Unpack
 
 from ledger.application.background.compactor import ManualCompaction
@@ -8,7 +9,7 @@ from ledger.errors import SessionNotFound
 from ledger.events.strict_json import check_flag, check_integer
 from ledger.llm.compaction.compaction_result import CompactionResult
 from ledger.llm.summarizers import SummarizerChoice, chosen_summarizer
-from ledger.results import Guard
+from ledger.results import Guard, Notification
 from ledger.session.views import plan_manual
 from projections.strategies.base import CompactionPlan
 
@@ -101,3 +102,16 @@ def _checked(key: str | None, force: bool, keep_tokens: int | None, model: str |
     if keep_tokens is not None:
         check_integer(keep_tokens, field="keep_tokens", code="out_of_bounds", least=0)
     return ManualCompaction(key=key, force=force, keep_tokens=keep_tokens, model=model)
+
+
+def on(handle: NamespaceHandle, event: Notification, handler: Callable[..., object]) -> Callable[[], None]:
+    """Call *handler* after each *event* of this process.
+
+    ``entry:added`` has the session id and the entry as arguments, ``compressed`` the session id and the result,
+    ``compaction:failed`` the session id and the failure (``key``, ``reason``, ``detail``), ``session:cleared`` the
+    session id. Exceptions of a handler are logged. Return a function that removes it.
+
+    Raises:
+        InvalidInput: there is no such event, or the handler is not callable.
+    """
+    return handle.services.notifications.add(handle.namespace, event, handler)

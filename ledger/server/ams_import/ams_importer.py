@@ -173,7 +173,7 @@ class AmsImport:
         )
         user_id = check_name(sent.user_id or "", field="user_id", may_be_empty=True)
         check_name(session_id, field="session_id")
-        handle = self._services.handle(sent.namespace or DEFAULT_NAMESPACE, ACTOR)
+        handle = NamespaceHandle(self._services, sent.namespace or DEFAULT_NAMESPACE, ACTOR)
         state = await state_or_empty(handle, session_id, {"user_id": user_id})
         if state.version and _same(self._shown(state, session_id, sent), shown):
             done.unchanged += 1

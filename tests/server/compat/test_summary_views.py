@@ -10,6 +10,7 @@ from agent_memory_client import MemoryAPIClient
 from agent_memory_client.models import ClientMemoryRecord, CreateSummaryViewRequest
 
 from ledger.application.auditing.stored_log import verify
+from ledger.application.handle import NamespaceHandle
 from ledger.application.summarizing import summary_view_runs, summary_view_use
 from ledger.worker import Worker
 from tests.server.conftest import Running, running
@@ -205,7 +206,7 @@ def test_everything_is_in_the_log_of_the_namespace(
     api.post(f"/v1/summary-views/{view}/partitions/run", json={"group": {"user_id": "mia"}})
     api.delete(f"/v1/summary-views/{view}")
     assert stored(service, namespace) == ["created", "partition_summarized", "deleted"]
-    handle = service.service.services.handle(namespace)
+    handle = NamespaceHandle(service.service.services, namespace)
     report = on_loop(service, verify(handle))
     assert (report.verdict, report.findings) == ("OK-CHAINED", ())
 
