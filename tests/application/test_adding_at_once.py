@@ -21,9 +21,9 @@ from ledger.memory import MemoryLedger
 from ledger.ports import Appended, AppendRequest, Store
 from ledger.results import AddedEntry
 from ledger.session.state import SESSION, SessionState
-from ledger.stores import group_commit
 from ledger.stores.decorators import EventStoreDecorator
 from ledger.stores.in_memory import InMemoryStore
+from ledger.stores.postgres import group_commit
 from tests.application.conftest import SMALL
 from tests.support.grouped_store import Grouped, grouped_store
 from tests.support.whole_log import assert_whole

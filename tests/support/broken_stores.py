@@ -16,7 +16,7 @@ from ledger.events import StoredEvent
 from ledger.events.ids import Stream
 from ledger.ports import Appended, AppendRequest, EventStore, NamespaceInfo, Receipt
 from ledger.stores.decorators import EventStoreDecorator
-from ledger.stores.group_commit import GroupCommit
+from ledger.stores.postgres.group_commit import GroupCommit
 
 
 class LooksUpOutsideTheLock(EventStoreDecorator):

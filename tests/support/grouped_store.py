@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ledger.errors import LedgerError
 from ledger.ports import Appended, AppendRequest
 from ledger.stores.decorators import EventStoreDecorator
-from ledger.stores.group_commit import GroupCommit
 from ledger.stores.in_memory import InMemoryStore
+from ledger.stores.postgres.group_commit import GroupCommit
 
 
 class Grouped(EventStoreDecorator):

@@ -10,7 +10,6 @@ import sqlalchemy as sa
 
 from ledger.errors import LedgerError
 from ledger.ports import Appended, AppendRequest
-from ledger.stores.group_commit import GroupCommit
 from ledger.stores.postgres import faults
 from ledger.stores.postgres.append_call import AppendConnection
 from ledger.stores.postgres.connections import LIMIT_IDLE, Pool
@@ -18,6 +17,7 @@ from ledger.stores.postgres.connector import Driver
 from ledger.stores.postgres.deadlines import AnswerLate
 from ledger.stores.postgres.event_reader import EventReader
 from ledger.stores.postgres.faults import translated
+from ledger.stores.postgres.group_commit import GroupCommit
 
 CALL_EVENTS: Final = 1_000  # events per call of a longer atomic append (trust E-12)
 _CALL_BYTES: Final = 32 * 1024 * 1024
