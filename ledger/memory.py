@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 
-from ledger.application.facade.operations import lazy_module, operation
+from ledger.application.facade.operations import lazy_package, operation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,66 +20,46 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from ledger.application import open_ledger
-    from ledger.application.auditing import past_summaries, provenance
-    from ledger.application.auditing import shown_calls as model_calls
-    from ledger.application.auditing import stored_log as log
-    from ledger.application.compacting import compact as compaction
-    from ledger.application.forking import fork as forks
-    from ledger.application.forking import fork_family as family
     from ledger.application.handle import NamespaceHandle
-    from ledger.application.indexing import projection_builds as stored_projections
-    from ledger.application.reading import contexts as context
-    from ledger.application.reading import entry_pages, transcript
-    from ledger.application.reading import key_value_reads as kept_reading
-    from ledger.application.reading import session_reads as reading
-    from ledger.application.reading import timeline_pages as viewing
-    from ledger.application.reading import window_views as windows
-    from ledger.application.replaying import replay_session as what_if
-    from ledger.application.searching import exact_text as finding
-    from ledger.application.searching import session_search as search
-    from ledger.application.transferring import transfer_sessions as transfer
-    from ledger.application.writing import configuration, lifetime, restore, session_writes, tail
-    from ledger.application.writing import entry_writes as entries
-    from ledger.application.writing import key_values as kept
-    from ledger.application.writing import provider_messages as messages
-    from ledger.application.writing import session_object as session_data
     from ledger.llm.summarizers import SummarizerChoice
     from ledger.long_term_memory import LongTermMemory
     from ledger.ports import Store
     from ledger.ports.language_models import Embedder
     from ledger.settings import Secret
     from projections.memory_config.config import MemoryConfig
+
+if TYPE_CHECKING:  # so that types are known; each module is loaded when one of its functions is first used
+    import ledger.application.auditing.past_summaries
+    import ledger.application.auditing.provenance
+    import ledger.application.auditing.shown_calls
+    import ledger.application.auditing.stored_log
+    import ledger.application.compacting.compact
+    import ledger.application.forking.fork
+    import ledger.application.forking.fork_family
+    import ledger.application.indexing.projection_builds
+    import ledger.application.open_ledger
+    import ledger.application.reading.contexts
+    import ledger.application.reading.entry_pages
+    import ledger.application.reading.key_value_reads
+    import ledger.application.reading.session_reads
+    import ledger.application.reading.timeline_pages
+    import ledger.application.reading.transcript
+    import ledger.application.reading.window_views
+    import ledger.application.replaying.replay_session
+    import ledger.application.searching.exact_text
+    import ledger.application.searching.session_search
+    import ledger.application.transferring.transfer_sessions
+    import ledger.application.writing.configuration
+    import ledger.application.writing.entry_writes
+    import ledger.application.writing.key_values
+    import ledger.application.writing.lifetime
+    import ledger.application.writing.provider_messages
+    import ledger.application.writing.restore
+    import ledger.application.writing.session_object
+    import ledger.application.writing.session_writes
+    import ledger.application.writing.tail
 else:
-    provenance = lazy_module("ledger.application.auditing.provenance")
-    compaction = lazy_module("ledger.application.compacting.compact")
-    configuration = lazy_module("ledger.application.writing.configuration")
-    context = lazy_module("ledger.application.reading.contexts")
-    entries = lazy_module("ledger.application.writing.entry_writes")
-    entry_pages = lazy_module("ledger.application.reading.entry_pages")
-    finding = lazy_module("ledger.application.searching.exact_text")
-    family = lazy_module("ledger.application.forking.fork_family")
-    forks = lazy_module("ledger.application.forking.fork")
-    kept = lazy_module("ledger.application.writing.key_values")
-    kept_reading = lazy_module("ledger.application.reading.key_value_reads")
-    lifetime = lazy_module("ledger.application.writing.lifetime")
-    log = lazy_module("ledger.application.auditing.stored_log")
-    messages = lazy_module("ledger.application.writing.provider_messages")
-    open_ledger = lazy_module("ledger.application.open_ledger")
-    past_summaries = lazy_module("ledger.application.auditing.past_summaries")
-    reading = lazy_module("ledger.application.reading.session_reads")
-    restore = lazy_module("ledger.application.writing.restore")
-    search = lazy_module("ledger.application.searching.session_search")
-    session_data = lazy_module("ledger.application.writing.session_object")
-    session_writes = lazy_module("ledger.application.writing.session_writes")
-    stored_projections = lazy_module("ledger.application.indexing.projection_builds")
-    tail = lazy_module("ledger.application.writing.tail")
-    transcript = lazy_module("ledger.application.reading.transcript")
-    transfer = lazy_module("ledger.application.transferring.transfer_sessions")
-    viewing = lazy_module("ledger.application.reading.timeline_pages")
-    what_if = lazy_module("ledger.application.replaying.replay_session")
-    windows = lazy_module("ledger.application.reading.window_views")
-    model_calls = lazy_module("ledger.application.auditing.shown_calls")
+    ledger = lazy_package("ledger")
 
 __all__ = ["MemoryLedger"]
 
@@ -95,7 +75,7 @@ class MemoryLedger:
 
     def __init__(self, handle: NamespaceHandle) -> None:
         self._handle = handle
-        self._closing: open_ledger.Closing | None = None  # of `connect`
+        self._closing: ledger.application.open_ledger.Closing | None = None  # of `connect`
 
     @classmethod
     def open(
@@ -125,7 +105,7 @@ class MemoryLedger:
             InvalidInput: an argument or a setting is wrong.
             DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
         """
-        return open_ledger.open_ledger(
+        return ledger.application.open_ledger.open_ledger(
             cls,
             database_url,
             namespace,
@@ -173,9 +153,9 @@ class MemoryLedger:
             group_commit=group_commit,
             allow_unsafe=allow_unsafe,
         )
-        ledger = await opening.__aenter__()
-        ledger._closing = open_ledger.Closing(opening)  # noqa: SLF001 - its own
-        return ledger
+        opened = await opening.__aenter__()
+        opened._closing = ledger.application.open_ledger.Closing(opening)  # noqa: SLF001 - its own
+        return opened
 
     async def close(self) -> None:
         """Finish running work, and close what was opened; closing again does nothing.
@@ -201,89 +181,89 @@ class MemoryLedger:
         return self._handle.long_term
 
     # entries
-    add_user_message = operation(lambda: entries.add_user_message)
-    add_assistant_message = operation(lambda: entries.add_assistant_message)
-    add_tool_call = operation(lambda: entries.add_tool_call)
-    add_tool_result = operation(lambda: entries.add_tool_result)
-    add_context = operation(lambda: entries.add_context)
-    add_entries = operation(lambda: entries.add_entries)
-    add_messages = operation(lambda: messages.add_messages)
-    write_sessions = operation(lambda: session_writes.write_sessions)
-    edit_entry = operation(lambda: entries.edit_entry)
-    remove_entry = operation(lambda: entries.remove_entry)
-    remove_entries = operation(lambda: tail.remove_entries)
-    pop_entry = operation(lambda: tail.pop_entry)
-    replace_tail = operation(lambda: tail.replace_tail)
-    restore_entry = operation(lambda: restore.restore_entry)
-    get_entry = operation(lambda: log.get_entry)
-    list_entries = operation(lambda: entry_pages.list_entries)
-    get_active_entries = operation(lambda: reading.get_active_entries)
-    get_transcript = operation(lambda: transcript.get_transcript)
+    add_user_message = operation(lambda: ledger.application.writing.entry_writes.add_user_message)
+    add_assistant_message = operation(lambda: ledger.application.writing.entry_writes.add_assistant_message)
+    add_tool_call = operation(lambda: ledger.application.writing.entry_writes.add_tool_call)
+    add_tool_result = operation(lambda: ledger.application.writing.entry_writes.add_tool_result)
+    add_context = operation(lambda: ledger.application.writing.entry_writes.add_context)
+    add_entries = operation(lambda: ledger.application.writing.entry_writes.add_entries)
+    add_messages = operation(lambda: ledger.application.writing.provider_messages.add_messages)
+    write_sessions = operation(lambda: ledger.application.writing.session_writes.write_sessions)
+    edit_entry = operation(lambda: ledger.application.writing.entry_writes.edit_entry)
+    remove_entry = operation(lambda: ledger.application.writing.entry_writes.remove_entry)
+    remove_entries = operation(lambda: ledger.application.writing.tail.remove_entries)
+    pop_entry = operation(lambda: ledger.application.writing.tail.pop_entry)
+    replace_tail = operation(lambda: ledger.application.writing.tail.replace_tail)
+    restore_entry = operation(lambda: ledger.application.writing.restore.restore_entry)
+    get_entry = operation(lambda: ledger.application.auditing.stored_log.get_entry)
+    list_entries = operation(lambda: ledger.application.reading.entry_pages.list_entries)
+    get_active_entries = operation(lambda: ledger.application.reading.session_reads.get_active_entries)
+    get_transcript = operation(lambda: ledger.application.reading.transcript.get_transcript)
 
     # what the model is shown
-    get_context = operation(lambda: context.get_context)
-    get_context_for_llm = operation(lambda: context.get_context_for_llm)
-    get_attachments = operation(lambda: messages.get_attachments)
-    get_window = operation(lambda: windows.get_window)
-    model_calls = operation(lambda: model_calls.model_calls)
-    seen = operation(lambda: provenance.seen)
-    derived = operation(lambda: provenance.derived)
+    get_context = operation(lambda: ledger.application.reading.contexts.get_context)
+    get_context_for_llm = operation(lambda: ledger.application.reading.contexts.get_context_for_llm)
+    get_attachments = operation(lambda: ledger.application.writing.provider_messages.get_attachments)
+    get_window = operation(lambda: ledger.application.reading.window_views.get_window)
+    model_calls = operation(lambda: ledger.application.auditing.shown_calls.model_calls)
+    seen = operation(lambda: ledger.application.auditing.provenance.seen)
+    derived = operation(lambda: ledger.application.auditing.provenance.derived)
 
     # sessions
-    list_sessions = operation(lambda: reading.list_sessions)
-    get_state = operation(lambda: reading.get_state)
-    get_stats = operation(lambda: reading.get_stats)
-    get_metrics = operation(lambda: reading.get_metrics)
-    get_summaries = operation(lambda: reading.get_summaries)
-    list_summaries = operation(lambda: past_summaries.list_summaries)
-    get_summary = operation(lambda: past_summaries.get_summary)
-    get_data = operation(lambda: session_data.get_data)
-    patch_data = operation(lambda: session_data.patch_data)
-    set_data = operation(lambda: session_data.set_data)
-    keep = operation(lambda: kept.keep)
-    get_kept = operation(lambda: kept_reading.get_kept)
-    get_kept_values = operation(lambda: kept_reading.get_kept_values)
-    list_kept = operation(lambda: kept_reading.list_kept)
-    update_config = operation(lambda: configuration.update_config)
-    get_rebuild = operation(lambda: configuration.get_rebuild)
-    set_expiry = operation(lambda: lifetime.set_expiry)
-    clear_session = operation(lambda: lifetime.clear_session)
-    restore = operation(lambda: restore.restore)
-    fork = operation(lambda: forks.fork)
-    family = operation(lambda: family.family)
+    list_sessions = operation(lambda: ledger.application.reading.session_reads.list_sessions)
+    get_state = operation(lambda: ledger.application.reading.session_reads.get_state)
+    get_stats = operation(lambda: ledger.application.reading.session_reads.get_stats)
+    get_metrics = operation(lambda: ledger.application.reading.session_reads.get_metrics)
+    get_summaries = operation(lambda: ledger.application.reading.session_reads.get_summaries)
+    list_summaries = operation(lambda: ledger.application.auditing.past_summaries.list_summaries)
+    get_summary = operation(lambda: ledger.application.auditing.past_summaries.get_summary)
+    get_data = operation(lambda: ledger.application.writing.session_object.get_data)
+    patch_data = operation(lambda: ledger.application.writing.session_object.patch_data)
+    set_data = operation(lambda: ledger.application.writing.session_object.set_data)
+    keep = operation(lambda: ledger.application.writing.key_values.keep)
+    get_kept = operation(lambda: ledger.application.reading.key_value_reads.get_kept)
+    get_kept_values = operation(lambda: ledger.application.reading.key_value_reads.get_kept_values)
+    list_kept = operation(lambda: ledger.application.reading.key_value_reads.list_kept)
+    update_config = operation(lambda: ledger.application.writing.configuration.update_config)
+    get_rebuild = operation(lambda: ledger.application.writing.configuration.get_rebuild)
+    set_expiry = operation(lambda: ledger.application.writing.lifetime.set_expiry)
+    clear_session = operation(lambda: ledger.application.writing.lifetime.clear_session)
+    restore = operation(lambda: ledger.application.writing.restore.restore)
+    fork = operation(lambda: ledger.application.forking.fork.fork)
+    family = operation(lambda: ledger.application.forking.fork_family.family)
 
     # compaction
-    compress = operation(lambda: compaction.compress)
-    plan_compression = operation(lambda: compaction.plan_compression)
-    set_summarizer = operation(lambda: compaction.set_summarizer)
-    settle = operation(lambda: compaction.settle)
-    on = operation(lambda: compaction.on)
+    compress = operation(lambda: ledger.application.compacting.compact.compress)
+    plan_compression = operation(lambda: ledger.application.compacting.compact.plan_compression)
+    set_summarizer = operation(lambda: ledger.application.compacting.compact.set_summarizer)
+    settle = operation(lambda: ledger.application.compacting.compact.settle)
+    on = operation(lambda: ledger.application.compacting.compact.on)
 
     # looking back
-    get_history = operation(lambda: reading.get_history)
-    timeline = operation(lambda: viewing.timeline)
-    fold = operation(lambda: reading.fold)
-    get_events = operation(lambda: log.get_events)
-    get_log = operation(lambda: log.get_log)
-    get_feed = operation(lambda: log.get_feed)
-    what_if = operation(lambda: what_if.what_if)
-    diff = operation(lambda: what_if.diff)
+    get_history = operation(lambda: ledger.application.reading.session_reads.get_history)
+    timeline = operation(lambda: ledger.application.reading.timeline_pages.timeline)
+    fold = operation(lambda: ledger.application.reading.session_reads.fold)
+    get_events = operation(lambda: ledger.application.auditing.stored_log.get_events)
+    get_log = operation(lambda: ledger.application.auditing.stored_log.get_log)
+    get_feed = operation(lambda: ledger.application.auditing.stored_log.get_feed)
+    what_if = operation(lambda: ledger.application.replaying.replay_session.what_if)
+    diff = operation(lambda: ledger.application.replaying.replay_session.diff)
 
     # search
-    search = operation(lambda: search.search)
-    find = operation(lambda: finding.find)
-    embed_pending = operation(lambda: search.embed_pending)
+    search = operation(lambda: ledger.application.searching.session_search.search)
+    find = operation(lambda: ledger.application.searching.exact_text.find)
+    embed_pending = operation(lambda: ledger.application.searching.session_search.embed_pending)
 
     # export and import
-    export_session = operation(lambda: transfer.export_session)
-    import_session = operation(lambda: transfer.import_session)
-    export_file = operation(lambda: transfer.export_file)
-    import_file = operation(lambda: transfer.import_file)
-    import_conversations = operation(lambda: transfer.import_conversations)
+    export_session = operation(lambda: ledger.application.transferring.transfer_sessions.export_session)
+    import_session = operation(lambda: ledger.application.transferring.transfer_sessions.import_session)
+    export_file = operation(lambda: ledger.application.transferring.transfer_sessions.export_file)
+    import_file = operation(lambda: ledger.application.transferring.transfer_sessions.import_file)
+    import_conversations = operation(lambda: ledger.application.transferring.transfer_sessions.import_conversations)
 
     # proofs, and what is stored beside the log
-    verify = operation(lambda: log.verify)
-    matches_replay = operation(lambda: log.matches_replay)
-    stored_projections = operation(lambda: stored_projections.stored_projections)
-    projection_builds = operation(lambda: stored_projections.projection_builds)
-    rebuild_projections = operation(lambda: stored_projections.rebuild_projections)
+    verify = operation(lambda: ledger.application.auditing.stored_log.verify)
+    matches_replay = operation(lambda: ledger.application.auditing.stored_log.matches_replay)
+    stored_projections = operation(lambda: ledger.application.indexing.projection_builds.stored_projections)
+    projection_builds = operation(lambda: ledger.application.indexing.projection_builds.projection_builds)
+    rebuild_projections = operation(lambda: ledger.application.indexing.projection_builds.rebuild_projections)

@@ -36,7 +36,6 @@ from ledger.ports import Clock, Store
 from ledger.ports.language_models import Embedder
 from ledger.replay.what_if.recorded_answers import KnownAnswers
 from ledger.settings import Secret, Settings
-from ledger.stores.factory import open_store
 from projections.memory_config import config as memory_config
 from projections.memory_config.config import MemoryConfig
 from projections.words.languages import SearchLanguage
@@ -232,7 +231,11 @@ async def open_services(
     opened_by = os.getpid()
     model = configured_summarizer(settings, model=summarizer_model) if summarizer is None else None
     vectors = configured_embedder(settings) if embedder is None else None
-    own = store or await open_store(settings, group_commit=group_commit, allow_unsafe=allow_unsafe, password=password)
+    own = store
+    if own is None:
+        from ledger.stores.factory import open_store  # noqa: PLC0415 - SQLAlchemy, which other stores do not need
+
+        own = await open_store(settings, group_commit=group_commit, allow_unsafe=allow_unsafe, password=password)
     try:
         services = Services(
             own,

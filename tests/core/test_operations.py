@@ -4,12 +4,13 @@ import inspect
 import pydoc
 import sys
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any, TypedDict, Unpack
 
 import pytest
 
-from ledger.application.facade.operations import lazy_module, operation
+from ledger.application.facade.operations import lazy_package, operation
 
 
 class Handle:
@@ -41,7 +42,7 @@ async def lines(handle: Handle) -> AsyncIterator[str]:
     yield handle.name
 
 
-entries = lazy_module("operations_of_a_test")
+entries = lazy_package("operations_of_a_test")
 
 
 class Facade:
@@ -60,7 +61,7 @@ def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     created: Any = ModuleType("operations_of_a_test")
     created.add, created.lines = add, lines
     monkeypatch.setitem(sys.modules, created.__name__, created)
-    monkeypatch.setattr(sys.modules[__name__], "entries", lazy_module(created.__name__))
+    monkeypatch.setattr(sys.modules[__name__], "entries", lazy_package(created.__name__))
     return created  # type: ignore[no-any-return]
 
 
@@ -125,7 +126,7 @@ def unloaded(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_nothing_loads_before_an_operation_is_used(unloaded: str) -> None:
-    module = lazy_module(unloaded)
+    module = lazy_package(unloaded)
 
     class Doubling:
         _handle = Handle()
@@ -138,6 +139,23 @@ def test_nothing_loads_before_an_operation_is_used(unloaded: str) -> None:
     assert unloaded in sys.modules
 
 
+def test_a_module_inside_a_package_is_loaded_at_its_first_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "unloaded_package" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "deepest.py").write_text("LEAF = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    package = lazy_package("unloaded_package")
+    module = package.inner.deepest
+    assert "unloaded_package.inner.deepest" not in sys.modules
+    assert module.LEAF == 1
+    assert "unloaded_package.inner.deepest" in sys.modules
+    assert package.inner.deepest is module
+    with pytest.raises(AttributeError, match="NO_LEAF"):
+        module.NO_LEAF  # noqa: B018 - what reads it
+    with pytest.raises(ModuleNotFoundError, match=r"inner\.absent"):
+        package.inner.absent.LEAF  # noqa: B018 - what loads it
+
+
 def test_a_module_that_is_not_there_is_an_import_error() -> None:
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
-        lazy_module("no_such_module").anything  # noqa: B018 - what loads it
+        lazy_package("no_such_module").anything  # noqa: B018 - what loads it

@@ -86,13 +86,12 @@ def _statements(node: ast.AST, when: When, module: Module) -> Iterator[tuple[lis
                 yield [f"{origin}.{alias.name}" for alias in names], when
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 yield from _statements(child, max(when, When.LATER, key=list(When).index), module)
-            case ast.Call(func=ast.Name(id="lazy_module" | "import_module"), args=[ast.Constant(value=str(name))]):
+            case ast.Call(func=ast.Name(id="import_module"), args=[ast.Constant(value=str(name))]):
                 yield [name], max(when, When.LATER, key=list(When).index)
-            case ast.If(test=test) if _is_type_checking(test):
-                for statement in child.body:
-                    yield from _statements(ast.Module([statement], []), When.FOR_TYPES, module)
-                for statement in child.orelse:
-                    yield from _statements(ast.Module([statement], []), when, module)
+            case ast.If(test=test, body=body, orelse=orelse) if _is_type_checking(test):
+                used = When.LATER if any("lazy_package(" in ast.unparse(each) for each in orelse) else When.FOR_TYPES
+                yield from _statements(ast.Module(body, []), used, module)
+                yield from _statements(ast.Module(orelse, []), when, module)
             case _:
                 yield from _statements(child, when, module)
 

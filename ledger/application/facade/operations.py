@@ -1,7 +1,7 @@
 """Methods of a facade that are plain functions of modules; a module is loaded when it is first used.
 
     class MemoryLedger:
-        add_entries = operation(lambda: entries.add_entries)
+        add_entries = operation(lambda: ledger.application.writing.entry_writes.add_entries)
 
 `add_entries` is a function whose first parameter is the handle that the facade has as ``_handle``; the facade's
 method is this function, bound to the handle. This module and the facades must stay quick to import: even `typing`
@@ -29,20 +29,30 @@ def operation(load: Callable[[], Callable[Concatenate[Any, P], R]]) -> Callable[
 
 
 class LazyModule:
-    """A module that is imported when an attribute of it is first read."""
+    """A module that is imported when an attribute of it is first read; attributes of a package are its modules."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._module: Any = None
+        self._is_package = False
 
     def __getattr__(self, attribute: str) -> Any:
         if self._module is None:
-            self._module = import_module(self._name)
-        return getattr(self._module, attribute)
+            module = import_module(self._name)
+            self._is_package = hasattr(module, "__path__")  # first, since another thread looks at the module
+            self._module = module
+        if not self._is_package:
+            return getattr(self._module, attribute)
+        inside = LazyModule(f"{self._name}.{attribute}")
+        setattr(self, attribute, inside)
+        return inside
 
 
-def lazy_module(name: str) -> Any:
-    """Return a lazy module for *name*; type checkers need the real import, under ``TYPE_CHECKING``."""
+def lazy_package(name: str) -> Any:
+    """Return a package whose modules, at every depth, are imported when first used.
+
+    Type checkers need an import of each of them in a block for ``TYPE_CHECKING``, whose ``else`` calls this.
+    """
     return LazyModule(name)
 
 
