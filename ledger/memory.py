@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 
-from ledger.application.facade.operations import lazy_package, operation
+from ledger.application.facade.operations import lazy_package, operation, with_arguments_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,38 +121,13 @@ class MemoryLedger:
         )
 
     @classmethod
-    async def connect(
-        cls,
-        database_url: str | None = None,
-        namespace: str | None = None,
-        *,
-        data_dir: Path | str | None = None,
-        password: Secret | None = None,
-        actor: str | None = None,
-        config: Mapping[str, Any] | MemoryConfig | None = None,
-        summarizer: SummarizerChoice = None,
-        embedder: Embedder | None = None,
-        store: Store | None = None,
-        group_commit: bool = True,
-        allow_unsafe: bool = False,
-    ) -> MemoryLedger:
+    @with_arguments_of(open)
+    async def connect(cls, *args: Any, **kwargs: Any) -> MemoryLedger:
         """Open the ledger without a block, for a notebook, a server or a worker; `close` closes it.
 
         The arguments and errors are those of `open`.
         """
-        opening = cls.open(
-            database_url,
-            namespace,
-            data_dir=data_dir,
-            password=password,
-            actor=actor,
-            config=config,
-            summarizer=summarizer,
-            embedder=embedder,
-            store=store,
-            group_commit=group_commit,
-            allow_unsafe=allow_unsafe,
-        )
+        opening = cls.open(*args, **kwargs)
         opened = await opening.__aenter__()
         opened._closing = ledger.application.open_ledger.Closing(opening)  # noqa: SLF001 - its own
         return opened

@@ -65,6 +65,8 @@ async def open_ledger(
     allow_unsafe: bool = False,
 ) -> AsyncIterator[L]:
     """Open services with the arguments of `MemoryLedger.open`, and yield the *facade* over them."""
+    # The list is written twice, compared by a test: the facade shows it without loading what opens a ledger, and here
+    # mypy checks that each argument reaches the services.
     if store is not None and (isinstance(store, type) or not isinstance(store, Store)):
         raise InvalidInput("wrong_type", "must be a store, such as InMemoryStore()", field="store")
     if embedder is not None and (isinstance(embedder, type) or not isinstance(embedder, Embedder)):

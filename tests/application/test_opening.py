@@ -1,11 +1,15 @@
 """Opening and closing: arguments, the environment, databases that cannot be used. Source: trust P-2, I-61, N-3."""
 
+import ast
 import asyncio
-from collections.abc import Iterator
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from ledger.application.open_ledger import open_ledger
 from ledger.errors import DatabaseUnavailable, InvalidInput, LedgerError, MigrationNeeded, Unavailable, UnsafeRole
 from ledger.memory import MemoryLedger
 from ledger.settings import load_settings
@@ -258,3 +262,20 @@ async def test_an_argument_of_the_wrong_type_is_named(wrong: dict[str, Any]) -> 
         async with MemoryLedger.open(**{"store": InMemoryStore(), **wrong}):
             pass
     assert str(refused.value).startswith(f"{next(iter(wrong))}: must be ")
+
+
+def arguments(function: Callable[..., object]) -> str:
+    """Return the arguments of *function* after the first, as the source has them."""
+    (node,) = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(function)))).body
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    del node.args.args[0]
+    return ast.unparse(node.args)
+
+
+def test_what_opens_the_ledger_takes_the_arguments_of_the_facade() -> None:
+    def broken(facade: object, database_url: str | None = None, namespace: str | None = None) -> None: ...
+
+    shown = arguments(MemoryLedger.open)
+    assert arguments(open_ledger) == arguments(MemoryLedger.connect) == shown
+    assert shown.startswith(arguments(broken))
+    assert arguments(broken) != shown

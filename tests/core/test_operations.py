@@ -10,7 +10,7 @@ from typing import Any, TypedDict, Unpack
 
 import pytest
 
-from ledger.application.facade.operations import lazy_package, operation
+from ledger.application.facade.operations import lazy_package, operation, with_arguments_of
 
 
 class Handle:
@@ -154,6 +154,31 @@ def test_a_module_inside_a_package_is_loaded_at_its_first_use(tmp_path: Path, mo
         module.NO_LEAF  # noqa: B018 - what reads it
     with pytest.raises(ModuleNotFoundError, match=r"inner\.absent"):
         package.inner.absent.LEAF  # noqa: B018 - what loads it
+
+
+class Openable:
+    """Has a class method, and another one with its arguments."""
+
+    @classmethod
+    def open(cls, url: str, *, size: int = 3) -> list[str]:
+        """Open it."""
+        return [f"{url} {size}"]
+
+    @classmethod
+    @with_arguments_of(open)
+    async def connect(cls, *args: Any, **kwargs: Any) -> str:
+        """Open it at once."""
+        return cls.open(*args, **kwargs)[0]
+
+
+async def test_a_class_method_has_the_arguments_of_another_and_its_own_result_and_docstring() -> None:
+    assert str(inspect.signature(Openable.connect)) == "(url: str, *, size: int = 3) -> str"
+    assert str(inspect.signature(Openable.open)) == "(url: str, *, size: int = 3) -> list[str]"
+    assert inspect.getdoc(Openable.connect) == "Open it at once."
+    assert inspect.iscoroutinefunction(Openable.connect)
+    assert await Openable.connect("here", size=4) == "here 4"
+    with pytest.raises(TypeError, match="width"):
+        await Openable.connect("here", width=4)  # type: ignore[call-arg]
 
 
 def test_a_module_that_is_not_there_is_an_import_error() -> None:

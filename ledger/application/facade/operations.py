@@ -11,7 +11,7 @@ doubles the start time of Python.
 from __future__ import annotations
 
 from importlib import import_module
-from types import MethodType
+from types import FunctionType, MethodType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,22 @@ if TYPE_CHECKING:
 def operation(load: Callable[[], Callable[Concatenate[Any, P], R]]) -> Callable[Concatenate[Any, P], R]:
     """Return a method that calls the function that *load* returns, with the facade's handle as first argument."""
     return Operation(load)
+
+
+def with_arguments_of(
+    source: Callable[Concatenate[Any, P], Any] | classmethod[Any, P, Any],
+) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
+    """Return a decorator that gives a class method the arguments of the class method *source*, and keeps its result."""
+    function = source.__func__ if isinstance(source, classmethod) else source
+
+    def decorate(method: Any) -> Any:
+        shown: Any = FunctionType(function.__code__, function.__globals__, method.__name__, function.__defaults__)
+        shown.__kwdefaults__, shown.__doc__ = function.__kwdefaults__, method.__doc__
+        shown.__annotations__ = function.__annotations__ | {"return": method.__annotations__["return"]}
+        method.__wrapped__ = shown  # what `inspect` and `help` show the signature of
+        return method
+
+    return decorate
 
 
 class LazyModule:
