@@ -64,6 +64,8 @@ def in_order_of_keys(events: Iterable[StoredEvent], *, greatest_first: bool, eve
     return sorted(chosen, key=lambda event: event.item_id or "", reverse=greatest_first)
 
 
+# Each store writes these signatures again, beside what it does with the arguments, and mypy compares them with these. A
+# request type for each method would move the arguments away from both. Decorators take the signatures from here.
 class EventStore(Appender, Protocol):
     """All streams of all namespaces.
 

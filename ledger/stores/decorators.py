@@ -1,21 +1,27 @@
 """The base of event stores that add something to another one, such as quotas or tracing."""
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
-from uuid import UUID
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from ledger.events import Ranges, StoredEvent
-from ledger.events.ids import Stream
-from ledger.ports.append_request import Appended, AppendRequest, EarlierRequest
-from ledger.ports.event_store import (
-    ANY_SIZE,
-    EventStore,
-    LogBounds,
-    NamespaceInfo,
-    SchemaDifference,
-    SessionLocation,
-    StreamHead,
-)
+from ledger.ports.event_store import EventStore
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _passed_on(
+    method: Callable[Concatenate[Any, P], Awaitable[R]],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+    """Return a method that calls the *method* of the store that is decorated; its signature is that of the port."""
+    name = method.__name__
+
+    @wraps(method)
+    async def call(decorator: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        found: R = await getattr(decorator._events, name)(*args, **kwargs)  # noqa: SLF001 - its own
+        return found
+
+    return call
 
 
 class EventStoreDecorator:
@@ -24,124 +30,30 @@ class EventStoreDecorator:
     def __init__(self, events: EventStore) -> None:
         self._events = events
 
-    async def append(self, request: AppendRequest) -> Appended:
-        return await self._events.append(request)
-
-    async def append_all(self, requests: Iterable[AppendRequest]) -> int:
-        return await self._events.append_all(requests)
-
-    async def find_request(self, stream: Stream, request_id: UUID) -> EarlierRequest | None:
-        return await self._events.find_request(stream, request_id)
-
-    async def prune_requests(self, namespace_id: UUID, *, days: int) -> int:
-        return await self._events.prune_requests(namespace_id, days=days)
-
-    async def read_stream(
-        self, stream: Stream, *, after: int = 0, until: int | None = None, limit: int | None = None
-    ) -> list[StoredEvent]:
-        return await self._events.read_stream(stream, after=after, until=until, limit=limit)
-
-    async def read_page(self, stream: Stream, after: int, until: int, limit: int, most_bytes: int) -> list[StoredEvent]:
-        return await self._events.read_page(stream, after=after, until=until, limit=limit, most_bytes=most_bytes)
-
-    async def read_versions(self, stream: Stream, wanted: Ranges) -> list[StoredEvent]:
-        return await self._events.read_versions(stream, wanted)
-
-    async def read_newest(
-        self, stream: Stream, *, limit: int, until: int | None = None, without: Sequence[str] = ()
-    ) -> tuple[int, list[StoredEvent]]:
-        return await self._events.read_newest(stream, limit=limit, until=until, without=without)
-
-    async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
-        return await self._events.find_items(stream, item_ids)
-
-    async def find_types(
-        self,
-        stream: Stream,
-        types: Sequence[str],
-        *,
-        after: int = 0,
-        until: int | None = None,
-        limit: int | None = None,
-    ) -> list[int]:
-        """See `ports.event_store.EventStore.find_types`."""
-        return await self._events.find_types(stream, types, after=after, until=until, limit=limit)
-
-    async def find_versions(
-        self, stream: Stream, *, after: int, until: int, types: Sequence[str] | None = None, actor: str | None = None
-    ) -> list[int]:
-        return await self._events.find_versions(stream, after=after, until=until, types=types, actor=actor)
-
-    async def find_newest(self, stream: Stream, type: str, *, until: int | None = None) -> int:
-        """See `ports.event_store.EventStore.find_newest`."""
-        return await self._events.find_newest(stream, type, until=until)
-
-    async def read_kept(
-        self,
-        stream: Stream,
-        *,
-        first: str,
-        end: str,
-        after: int = 0,
-        until: int | None = None,
-        greatest_first: bool = False,
-        limit: int | None = None,
-        every: bool = False,
-    ) -> list[StoredEvent]:
-        """See `ports.event_store.EventStore.read_kept`."""
-        return await self._events.read_kept(
-            stream,
-            first=first,
-            end=end,
-            after=after,
-            until=until,
-            greatest_first=greatest_first,
-            limit=limit,
-            every=every,
-        )
-
-    async def head(self, stream: Stream) -> tuple[int, bytes]:
-        return await self._events.head(stream)
-
-    async def lineage(self, stream: Stream) -> list[StreamHead]:
-        return await self._events.lineage(stream)
-
-    async def family(self, stream: Stream, *, limit: int) -> list[StreamHead]:
-        return await self._events.family(stream, limit=limit)
-
-    async def version_at(self, stream: Stream, moment: datetime) -> int:
-        return await self._events.version_at(stream, moment)
-
-    async def named(self, namespace_id: UUID, stream_ids: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
-        return await self._events.named(namespace_id, stream_ids)
-
-    async def first_events(self, namespace_id: UUID, stream_ids: Sequence[UUID]) -> list[StoredEvent]:
-        return await self._events.first_events(namespace_id, stream_ids)
-
-    async def find_sessions(
-        self, namespace_ids: Sequence[UUID], session_id: str, *, user_id: str | None = None
-    ) -> list[SessionLocation]:
-        return await self._events.find_sessions(namespace_ids, session_id, user_id=user_id)
-
-    async def read_namespace(
-        self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000, most_bytes: int = ANY_SIZE
-    ) -> list[StoredEvent]:
-        return await self._events.read_namespace(namespace_id, after=after, limit=limit, most_bytes=most_bytes)
-
-    async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:
-        return await self._events.namespace(namespace_id)
-
-    async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, NamespaceInfo]:
-        return await self._events.namespaces(namespace_ids)
-
-    async def namespace_ids(self) -> list[UUID]:
-        return await self._events.namespace_ids()
-
-    async def overview(self, namespace_id: UUID) -> tuple[NamespaceInfo, list[StreamHead]] | None:
-        return await self._events.overview(namespace_id)
-
-    async def bounds(self, namespace_id: UUID) -> LogBounds:
-        return await self._events.bounds(namespace_id)
-
-    async def schema_differences(self) -> list[SchemaDifference]:
-        return await self._events.schema_differences()
+    append = _passed_on(EventStore.append)
+    append_all = _passed_on(EventStore.append_all)
+    find_request = _passed_on(EventStore.find_request)
+    prune_requests = _passed_on(EventStore.prune_requests)
+    read_stream = _passed_on(EventStore.read_stream)
+    read_page = _passed_on(EventStore.read_page)
+    read_versions = _passed_on(EventStore.read_versions)
+    read_newest = _passed_on(EventStore.read_newest)
+    find_items = _passed_on(EventStore.find_items)
+    find_types = _passed_on(EventStore.find_types)
+    find_versions = _passed_on(EventStore.find_versions)
+    find_newest = _passed_on(EventStore.find_newest)
+    read_kept = _passed_on(EventStore.read_kept)
+    head = _passed_on(EventStore.head)
+    lineage = _passed_on(EventStore.lineage)
+    family = _passed_on(EventStore.family)
+    version_at = _passed_on(EventStore.version_at)
+    named = _passed_on(EventStore.named)
+    first_events = _passed_on(EventStore.first_events)
+    find_sessions = _passed_on(EventStore.find_sessions)
+    read_namespace = _passed_on(EventStore.read_namespace)
+    namespace = _passed_on(EventStore.namespace)
+    namespaces = _passed_on(EventStore.namespaces)
+    namespace_ids = _passed_on(EventStore.namespace_ids)
+    overview = _passed_on(EventStore.overview)
+    bounds = _passed_on(EventStore.bounds)
+    schema_differences = _passed_on(EventStore.schema_differences)
