@@ -13,7 +13,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ledger.errors import InvalidInput
 from ledger.server.http import problems
-from ledger.server.http.guard import ARRIVED, too_large
+from ledger.server.http.exchange import ARRIVED, too_large
 from ledger.server.service_settings import ServiceSettings
 
 #: How long the application has to send its answer 408.
