@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ledger.adapters.langgraph.carried_channels import counted_parts, entry_id_of, name_in
 from ledger.adapters.langgraph.keys import BLOBS
-from ledger.adapters.langgraph.seen import Typed
+from ledger.adapters.langgraph.known_blobs import Typed
 from ledger.adapters.langgraph.stored_checkpoints import blob_bytes, typed_of
 from ledger.application.reading.key_value_reads import read_items_of_life
 from ledger.events import EntryAdded, KeptSet

@@ -7,7 +7,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from ledger.adapters.langgraph.seen import Typed
+from ledger.adapters.langgraph.known_blobs import Typed
 from ledger.events import EntryAdded
 
 ENTRY: Final = "lg-"

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from ledger.adapters.foreign_names import key_of, stored_key
 from ledger.adapters.langgraph.blobs import read_blobs
 from ledger.adapters.langgraph.checkpoint_place import CheckpointPlace
-from ledger.adapters.langgraph.fetched import Fetched, wanted
 from ledger.adapters.langgraph.keys import (
     CHECKPOINTS,
     COPIES,
@@ -25,10 +24,10 @@ from ledger.adapters.langgraph.keys import (
     session_of,
     thread_of,
 )
-from ledger.adapters.langgraph.newest import NewestCheckpoint
-from ledger.adapters.langgraph.recent import RecentWrites
+from ledger.adapters.langgraph.known_blobs import KnownBlobs
+from ledger.adapters.langgraph.known_threads import KnownThreads, NewestCheckpoint
+from ledger.adapters.langgraph.referenced_values import ReferencedValues, wanted
 from ledger.adapters.langgraph.runs import run_of, sessions
-from ledger.adapters.langgraph.seen import BlobCache
 from ledger.adapters.langgraph.stored_checkpoints import from_plain_or_packed
 from ledger.adapters.langgraph.task_writes import TaskWrites, in_order, task_writes_of
 from ledger.application.handle import NamespaceHandle
@@ -46,10 +45,10 @@ _FIRST_VERSION: Final = f"{1:08}"
 class Reads:
     """The reading half of a saver; each method takes the ledger first."""
 
-    def __init__(self, serde: Any, blobs: BlobCache, recent: RecentWrites) -> None:
+    def __init__(self, serde: Any, blobs: KnownBlobs, threads: KnownThreads) -> None:
         self.serde = serde
-        self.cache = blobs
-        self._recent = recent
+        self.known_blobs = blobs
+        self._threads = threads
 
     async def get_tuple(self, ledger: MemoryLedger, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that *config* names, or the newest."""
@@ -57,8 +56,7 @@ class Reads:
         session, wanted_id = session_of(thread_id), get_checkpoint_id(config)
         handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
         version = await newest_version(handle, session)
-        known = self._recent.newest(session, version)
-        newest = None if known is None else known.get(namespace)
+        newest = self._threads.newest(session, version, namespace)
         if newest is not None and wanted_id in {None, newest.checkpoint_id}:
             place = CheckpointPlace(thread_id, namespace, newest.checkpoint_id, newest.stored, newest.version)
             return await self._tuple(ledger, place, newest.writes) or await self.get_tuple(ledger, config)
@@ -69,7 +67,7 @@ class Reads:
         writes = await self._writes(ledger, found, began)
         if not wanted_id:
             read = NewestCheckpoint(found.checkpoint_id, found.stored, found.version, writes)
-            self._recent.learn(session, version, namespace, read)
+            self._threads.learn(session, version, namespace, read)
         return await self._tuple(ledger, found, writes, began) or await self.get_tuple(ledger, config)
 
     async def began(self, ledger: MemoryLedger, thread_id: str) -> int | None:
@@ -214,7 +212,7 @@ class Reads:
         *,
         whole: bool = False,
         began: int | None = None,
-    ) -> Fetched:
+    ) -> ReferencedValues:
         """Return what *references* need, level by level: nodes, then messages; all their blobs if it is the *whole*.
 
         *began* is the version at which the life of the session began, if the caller knows it.
@@ -222,7 +220,7 @@ class Reads:
         Raises:
             LogCorrupted: a blob is missing.
         """
-        fetched = Fetched(self.serde, self.cache, thread_id)
+        fetched = ReferencedValues(self.serde, self.known_blobs, thread_id)
         level = wanted(references)
         while level:
             missing = sorted(fetched.take(level, whole=whole))
@@ -231,7 +229,7 @@ class Reads:
                     began = await self.began(ledger, thread_id)
                 stored = {} if began is None else await read_blobs(ledger, session_of(thread_id), began, missing)
                 fetched.blobs |= stored
-                self.cache.add_all(stored)
+                self.known_blobs.add_all(stored)
             level = fetched.below(level)
         return fetched
 

@@ -28,13 +28,13 @@ from ledger.adapters.langgraph.keys import (
     names_in,
     session_of,
 )
-from ledger.adapters.langgraph.newest import encode
-from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
+from ledger.adapters.langgraph.known_threads import KnownThreads, ThreadHead, encode
 from ledger.adapters.langgraph.runs import noted_run, run_of
 from ledger.adapters.langgraph.state_window import NOTHING_SHOWN, NextWindow, to_show, window_after
 from ledger.adapters.langgraph.stored_checkpoints import Stored, is_messages, plain_or_packed, storable_values
-from ledger.adapters.langgraph.stored_once import keep
+from ledger.adapters.langgraph.thread_writes import turn, write_once
 from ledger.adapters.opened_ledger import repeated
+from ledger.application.commands.session_turns import SessionTurns
 from ledger.application.reading.key_value_reads import newest_version
 from ledger.application.reading.session_reads import partial_state
 from ledger.errors import LogCorrupted, VersionConflict
@@ -50,10 +50,11 @@ _clock: Final = SystemClock()
 class Writes:
     """The part of a saver that stores checkpoints; each method takes the ledger first."""
 
-    def __init__(self, reads: Reads, recent: RecentWrites) -> None:
+    def __init__(self, reads: Reads, threads: KnownThreads, turns: SessionTurns) -> None:
         self._serde = reads.serde
         self._reads = reads
-        self._recent = recent
+        self._threads = threads
+        self._turns = turns
         self._is_open = not isinstance(reads.serde, EncryptedSerializer)
 
     async def put(
@@ -74,7 +75,7 @@ class Writes:
         handle = ledger._handle  # noqa: SLF001 - adapters are part of the ledger
 
         async def attempt(number: int) -> RunnableConfig:
-            head, version = self._recent.head(session, namespace) if number == 0 else (None, 0)
+            head, version = self._threads.head(session, namespace) if number == 0 else (None, 0)
             if not version:
                 version = await newest_version(handle, session)
             try:
@@ -83,14 +84,14 @@ class Writes:
                     head = None if place is None else await self._head(ledger, place)
                 return await self._put(ledger, config, checkpoint, metadata, new_versions, head, version)
             except VersionConflict:
-                self._recent.forget_heads(session)
+                self._threads.forget_heads(session)
                 raise
             except LogCorrupted:
                 if await newest_version(handle, session) == version:
                     raise
                 return await attempt(number + 1)  # the thread was deleted meanwhile
 
-        async with self._recent.turn(session, together=False):
+        async with turn(self._turns, session, together=False):
             return await until_uncontended(attempt)
 
     async def _put(
@@ -115,7 +116,7 @@ class Writes:
             parent = None if place is None else await self._head(ledger, place)
         body: dict[str, Any] = dict(checkpoint)
         values: dict[str, Any] = body.pop("channel_values")
-        stored = Stored(self._serde, self._reads.cache, splits_messages=self._is_open)
+        stored = Stored(self._serde, self._reads.known_blobs, splits_messages=self._is_open)
         references = _references(checkpoint, new_versions, parent.values if parent else {}, stored)
         digests = _digests(references.get(MESSAGES), stored, parent)
         follows = newest is None or checkpoint["id"] >= newest.checkpoint_id
@@ -138,7 +139,7 @@ class Writes:
             "values": storable_values(references),
         }
         read_blobs = _NO_BLOBS if parent is None else parent.blobs
-        known_blobs = _NO_BLOBS if parent is None else self._recent.beside(session, parent.version)
+        known_blobs = _NO_BLOBS if parent is None else self._threads.beside(session, parent.version)
         new = stored.lacking(read_blobs | known_blobs if read_blobs else known_blobs)
         kept = [
             *blob_values(new, besides=carry(window.entries, stored.find)),
@@ -148,21 +149,20 @@ class Writes:
         # before anything waits: a graph that goes on changes its checkpoint
         encoded, waits = encode(value), _waits(values.get(_INPUT), references.get(_INPUT), stored)
         options = {"entries": window.entries, "only_entries": window.only, "expected_version": version}
-        done = await keep(ledger, session, kept, **options)
+        done = await write_once(ledger, session, kept, **options)
         if done is None:
-            self._recent.forget_heads(session)
+            self._threads.forget_heads(session)
         else:
             head = newest
             if follows:
                 names = namespace, checkpoint["id"], done.version
                 head = ThreadHead(*names, references, digests, _NO_BLOBS, run_id, window.shown, window.said, waits)
             blobs = [*new, *read_blobs]
-            self._recent.add(session, blobs, done.first_version, done.version, head=head)
-            reads = self._recent.newest(session, done.version) if follows else None
-            if reads is not None:
+            self._threads.add(session, blobs, done.first_version, done.version, head=head)
+            if follows:
                 again = newest is not None and newest.checkpoint_id == checkpoint["id"]
-                reads.store(namespace, checkpoint["id"], encoded, done.version, again=again)
-        self._reads.cache.add_all(new)
+                self._threads.store(session, namespace, checkpoint["id"], encoded, done.version, again=again)
+        self._reads.known_blobs.add_all(new)
         return config_of(thread_id, namespace, checkpoint["id"])
 
     async def _head(self, ledger: MemoryLedger, place: CheckpointPlace) -> ThreadHead:
@@ -195,7 +195,7 @@ class Writes:
     def _new_run(self, session: str, run_id: str | None, *known: ThreadHead | None) -> list[dict[str, Any]]:
         """Return what is kept so that a run finds the session; nothing if a checkpoint before is of that run too."""
         is_known = any(head is not None and head.run_id == run_id for head in known)
-        if run_id is None or is_known or self._recent.has_run(session, run_id):
+        if run_id is None or is_known or self._threads.has_run(session, run_id):
             return []
         return [noted_run(run_id)]
 
@@ -210,7 +210,7 @@ class Writes:
         copy = repeated(lambda own: own.fork(session_of(source), session_of(target), idempotency_key=key))
         await copy(ledger)
         if key_of(session_of(target)) is None:
-            await keep(ledger, session_of(target), [{"space": COPIES, "key": COPY, "value": storable(target)}])
+            await write_once(ledger, session_of(target), [{"space": COPIES, "key": COPY, "value": storable(target)}])
 
 
 def _references(

@@ -22,11 +22,13 @@ from ledger.adapters.langgraph.checkpoint_reads import Reads
 from ledger.adapters.langgraph.checkpoint_removal import Removals
 from ledger.adapters.langgraph.checkpoint_writes import Writes
 from ledger.adapters.langgraph.deltas import delta_history
-from ledger.adapters.langgraph.recent import RecentWrites
+from ledger.adapters.langgraph.known_blobs import KnownBlobs
+from ledger.adapters.langgraph.known_threads import KnownThreads
+from ledger.adapters.langgraph.memory_cache import MemoryCache
 from ledger.adapters.langgraph.registered_types import RegisteredType, registered_only
-from ledger.adapters.langgraph.seen import BlobCache
 from ledger.adapters.langgraph.task_writing import TaskWriting
 from ledger.adapters.opened_ledger import OpenedInBlocks, OpenedLedger, repeated
+from ledger.application.commands.session_turns import SessionTurns
 from ledger.memory import MemoryLedger
 from ledger.settings import Secret
 
@@ -61,8 +63,10 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
         super().__init__(serde=registered_only(serde, allowed_types))
         self._on_delete = check_on_delete(on_delete)
         self._opened = ledger if isinstance(ledger, OpenedLedger) else OpenedLedger(ledger=ledger, what=_WHAT)
-        self._blobs = BlobCache()
-        self._recent = RecentWrites()
+        cache = MemoryCache()
+        self._blobs = KnownBlobs(cache)
+        self._threads = KnownThreads(cache)
+        self._turns = SessionTurns()
 
     @classmethod
     def open(
@@ -93,15 +97,15 @@ class LedgerSaver(OpenedInBlocks, BaseCheckpointSaver[str]):
 
     @property
     def _reads(self) -> Reads:
-        return Reads(self.serde, self._blobs, self._recent)
+        return Reads(self.serde, self._blobs, self._threads)
 
     @property
     def _writes(self) -> Writes:
-        return Writes(self._reads, self._recent)
+        return Writes(self._reads, self._threads, self._turns)
 
     @property
     def _task_writing(self) -> TaskWriting:
-        return TaskWriting(self._reads, self._recent)
+        return TaskWriting(self._reads, self._threads, self._turns)
 
     @property
     def _removals(self) -> Removals:

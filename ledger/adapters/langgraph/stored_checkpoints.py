@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from langchain_core.messages import BaseMessage
 
-from ledger.adapters.langgraph.seen import BlobCache, SeenRun, Typed, are_plain, mark_of
+from ledger.adapters.langgraph.known_blobs import KnownBlobs, MessageRun, Typed, are_plain, mark_of
 from ledger.errors import InvalidInput
 from ledger.events.strict_json import BODY, check_value
 
@@ -41,11 +41,11 @@ def typed_of(blob: bytes) -> Typed:
 class Stored:
     """References of one write, and the blobs that they need."""
 
-    def __init__(self, serde: Any, seen: BlobCache, *, splits_messages: bool) -> None:
+    def __init__(self, serde: Any, known: KnownBlobs, *, splits_messages: bool) -> None:
         self._serde = serde
-        self._seen = seen
+        self._known = known
         self._splits_messages = splits_messages
-        self._runs: list[SeenRun] = []
+        self._runs: list[MessageRun] = []
         self._others: dict[str, Typed] = {}
         #: Those of each message or list of messages, by the identity of its reference.
         self.digests: dict[int, list[str]] = {}
@@ -98,29 +98,29 @@ class Stored:
         self.digests[id(reference)] = names
         return reference
 
-    def _run(self, messages: Sequence[BaseMessage]) -> SeenRun:
+    def _run(self, messages: Sequence[BaseMessage]) -> MessageRun:
         """Return what is stored of messages, and remember that it is needed."""
-        run = self._seen_run(messages)
+        run = self._message_run(messages)
         self._runs.append(run)
         return run
 
-    def _seen_run(self, messages: Sequence[BaseMessage]) -> SeenRun:
+    def _message_run(self, messages: Sequence[BaseMessage]) -> MessageRun:
         """Return what is stored of messages, which are serialized unless some with the same content were."""
         mark = mark_of(messages)
-        known = None if mark is None else self._seen.run(mark)
+        known = None if mark is None else self._known.run(mark)
         if known is None:
             known = self._new_run(messages)
             if mark is not None and are_plain(messages):
-                self._seen.add_run(mark, known)
+                self._known.add_run(mark, known)
         return known
 
-    def _new_run(self, messages: Sequence[BaseMessage]) -> SeenRun:
-        singles = [self._seen_run([message]) for message in messages] if len(messages) > 1 else []
+    def _new_run(self, messages: Sequence[BaseMessage]) -> MessageRun:
+        singles = [self._message_run([message]) for message in messages] if len(messages) > 1 else []
         typed = (_NODE, b"".join(run.digest for run in singles)) if singles else self._serde.dumps_typed(messages[0])
         digest = _digest(typed)
         name = named(digest)
         blobs = {own: blob for run in singles for own, blob in run.blobs.items()} | {name: typed}
-        return SeenRun(digest, name, [run.name for run in singles] or [name], blobs)
+        return MessageRun(digest, name, [run.name for run in singles] or [name], blobs)
 
     def _node(self, typed: Typed) -> bytes:
         digest = _digest(typed)

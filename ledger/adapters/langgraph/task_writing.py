@@ -12,11 +12,12 @@ from ledger.adapters.langgraph.blobs import blob_values
 from ledger.adapters.langgraph.carried_channels import carry
 from ledger.adapters.langgraph.checkpoint_reads import Reads
 from ledger.adapters.langgraph.keys import MESSAGES, WRITES, names_in, session_of, writes_key
-from ledger.adapters.langgraph.recent import RecentWrites
+from ledger.adapters.langgraph.known_threads import KnownThreads
 from ledger.adapters.langgraph.state_window import all_entries, to_show
 from ledger.adapters.langgraph.stored_checkpoints import Stored
-from ledger.adapters.langgraph.stored_once import keep
 from ledger.adapters.langgraph.task_writes import TaskWrites
+from ledger.adapters.langgraph.thread_writes import turn, write_once
+from ledger.application.commands.session_turns import SessionTurns
 from ledger.errors import VersionConflict
 from ledger.memory import MemoryLedger
 from ledger.results import Guard
@@ -25,10 +26,11 @@ from ledger.results import Guard
 class TaskWriting:
     """The part of a saver that stores what tasks write; each method takes the ledger first."""
 
-    def __init__(self, reads: Reads, recent: RecentWrites) -> None:
+    def __init__(self, reads: Reads, threads: KnownThreads, turns: SessionTurns) -> None:
         self._serde = reads.serde
         self._reads = reads
-        self._recent = recent
+        self._threads = threads
+        self._turns = turns
         self._is_open = not isinstance(reads.serde, EncryptedSerializer)
 
     async def put_writes(
@@ -42,7 +44,7 @@ class TaskWriting:
         """Store what a task wrote."""
         thread_id, namespace = names_in(config)
         checkpoint_id = config["configurable"]["checkpoint_id"]
-        stored = Stored(self._serde, self._reads.cache, splits_messages=self._is_open)
+        stored = Stored(self._serde, self._reads.known_blobs, splits_messages=self._is_open)
         written = [
             [WRITES_IDX_MAP.get(channel, at), channel, stored.reference(value)]
             for at, (channel, value) in enumerate(writes)
@@ -51,8 +53,8 @@ class TaskWriting:
         session = session_of(thread_id)
         # before anything waits: a graph that goes on may change the lists that its tasks wrote
         messages = _messages(writes, written, stored) if self._is_open and not namespace else []
-        async with self._recent.turn(session, together=True):
-            known, version = self._recent.blobs(session)
+        async with turn(self._turns, session, together=True):
+            known, version = self._threads.blobs(session)
             new = {digest: typed for digest, typed in stored.blobs.items() if digest not in known}
             said = self._said(session, checkpoint_id, messages)
             entries = all_entries(said)
@@ -62,21 +64,19 @@ class TaskWriting:
             done = None
             try:
                 kept = [*blob_values(new, besides=carry(entries, stored.find)), own]
-                done = await keep(ledger, session, kept, entries=entries, **guard)
+                done = await write_once(ledger, session, kept, entries=entries, **guard)
             except VersionConflict:
                 entries = []
-                done = await keep(ledger, session, [*blob_values(stored.blobs), own])
+                done = await write_once(ledger, session, [*blob_values(stored.blobs), own])
             finally:
                 if done is None:  # they may be stored, at a version that nobody knows
-                    self._recent.doubt(session, checkpoint_id)
+                    self._threads.doubt(session, checkpoint_id)
             if done is not None:
-                self._recent.add(session, stored.blobs, done.first_version, done.version)
+                self._threads.add(session, stored.blobs, done.first_version, done.version)
                 if entries:
-                    self._recent.show(session, checkpoint_id, [name for _, name in said])
-                reads = self._recent.newest(session, done.version)
-                if reads is not None:
-                    reads.add_writes(namespace, checkpoint_id, TaskWrites(done.version, value))
-        self._reads.cache.add_all(new)
+                    self._threads.show(session, checkpoint_id, [name for _, name in said])
+                self._threads.add_writes(session, namespace, checkpoint_id, TaskWrites(done.version, value))
+        self._reads.known_blobs.add_all(new)
 
     def _said(
         self,
@@ -88,7 +88,7 @@ class TaskWriting:
 
         That one may still be on its way: a graph goes on while it is stored.
         """
-        head, _ = self._recent.head(session, "")
+        head, _ = self._threads.head(session, "")
         if head is None or head.shown is None or head.checkpoint_id > checkpoint_id:
             return []
         if head.waits:  # what a task says comes after what the graph was called with

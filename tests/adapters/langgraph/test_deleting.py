@@ -9,7 +9,8 @@ from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 
 from ledger.adapters.langgraph import LedgerSaver, checkpoint_reads
-from ledger.adapters.langgraph.seen import BlobCache
+from ledger.adapters.langgraph.known_blobs import KnownBlobs
+from ledger.adapters.langgraph.memory_cache import MemoryCache
 from ledger.errors import LogCorrupted
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
@@ -35,7 +36,7 @@ async def test_a_thread_that_is_deleted_while_it_is_used_is_read_as_it_was_or_as
     before = await first.aget_tuple(CONFIG)
     if does == "get again":
         await second.aget_tuple(CONFIG)
-        second._blobs = BlobCache()
+        second._blobs = KnownBlobs(MemoryCache())
 
     _deleted_before_it_fetches(monkeypatch, ledger)
     if does.startswith("get"):

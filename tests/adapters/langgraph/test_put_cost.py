@@ -8,7 +8,7 @@ from langgraph.checkpoint.base.id import uuid6
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from ledger.adapters.langgraph import LedgerSaver
-from ledger.adapters.langgraph.recent import RecentWrites
+from ledger.adapters.langgraph.known_threads import KnownThreads
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.counting_store import CountingStore
@@ -134,6 +134,6 @@ async def test_a_head_is_not_taken_from_memory_if_another_wrote__LG_5() -> None:
 
 async def test_a_saver_that_trusts_its_memory_mixes_two_branches(monkeypatch: pytest.MonkeyPatch) -> None:
     """The control of the test above."""
-    head = RecentWrites.head
-    monkeypatch.setattr(RecentWrites, "head", lambda *asked: (head(*asked)[0], None))
+    head = KnownThreads.head
+    monkeypatch.setattr(KnownThreads, "head", lambda *asked: (head(*asked)[0], None))
     assert await branched(ledger_over(InMemoryStore())) != BRANCH

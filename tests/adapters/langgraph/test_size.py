@@ -11,8 +11,9 @@ from ledger.adapters.langgraph import LedgerSaver
 from ledger.adapters.langgraph import stored_checkpoints as stored
 from ledger.adapters.langgraph.carried_channels import counted_parts, name_in
 from ledger.adapters.langgraph.keys import BLOBS
-from ledger.adapters.langgraph.recent import RecentWrites
-from ledger.adapters.langgraph.seen import BlobCache
+from ledger.adapters.langgraph.known_blobs import KnownBlobs
+from ledger.adapters.langgraph.known_threads import KnownThreads
+from ledger.adapters.langgraph.memory_cache import MemoryCache
 from ledger.adapters.langgraph.stored_checkpoints import Stored
 from ledger.events import EntryAdded, KeptSet
 from ledger.memory import MemoryLedger
@@ -58,8 +59,8 @@ async def test_each_value_is_stored_once__LG_3() -> None:
 
 async def test_a_saver_that_forgets_what_it_stored_stores_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """The control of the test above."""
-    monkeypatch.setattr(RecentWrites, "beside", lambda self, session, version: set())
-    monkeypatch.setattr(RecentWrites, "blobs", lambda self, session: (set(), 0))
+    monkeypatch.setattr(KnownThreads, "beside", lambda self, session, version: set())
+    monkeypatch.setattr(KnownThreads, "blobs", lambda self, session: (set(), 0))
     ledger = ledger_over(InMemoryStore())
     await run(ledger, 3)
     stored = await stored_blobs(ledger)
@@ -68,14 +69,14 @@ async def test_a_saver_that_forgets_what_it_stored_stores_it_again(monkeypatch: 
 
 def test_what_was_stored_before_somebody_else_wrote_is_not_relied_on() -> None:
     """Between, the life of the session may have ended."""
-    recent = RecentWrites()
-    recent.add("t", ["a"], 2, 3)
-    recent.add("t", ["b"], 4, 7)
-    assert recent.beside("t", 7) == {"a", "b"}
-    assert recent.beside("t", 1) == recent.beside("other", 7) == set()
-    recent.add("t", ["c"], 9, 9)
-    assert recent.beside("t", 9) == {"c"}
-    assert recent.beside("t", 7) == set()
+    known = KnownThreads(MemoryCache())
+    known.add("t", ["a"], 2, 3)
+    known.add("t", ["b"], 4, 7)
+    assert known.beside("t", 7) == {"a", "b"}
+    assert known.beside("t", 1) == known.beside("other", 7) == set()
+    known.add("t", ["c"], 9, 9)
+    assert known.beside("t", 9) == {"c"}
+    assert known.beside("t", 7) == set()
 
 
 async def test_an_object_with_messages_comes_back_equal__LG_3() -> None:
@@ -104,7 +105,7 @@ def nodes_of_one_more(length: int) -> int:
     """Return the bytes of the nodes that a list needs which had so many messages, and got one more."""
     serde = LedgerSaver(ledger_over(InMemoryStore())).serde
     messages = [HumanMessage(TEXT, id=str(at)) for at in range(length + 1)]
-    before, after = (Stored(serde, BlobCache(), splits_messages=True) for _ in range(2))
+    before, after = (Stored(serde, KnownBlobs(MemoryCache()), splits_messages=True) for _ in range(2))
     before.reference(messages[:-1])
     reference = after.reference(messages)
     new = [typed for name, typed in after.blobs.items() if name not in before.blobs and typed[0] == "node"]

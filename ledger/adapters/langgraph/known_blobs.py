@@ -2,18 +2,21 @@
 
 import json
 import marshal
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 import msgspec
 from langchain_core.messages import BaseMessage
 
-_MOST_BYTES: Final = 64 * 1024 * 1024  # of each kind
-_ITEM_BYTES: Final = 200  # beside a value
+from ledger.adapters.langgraph.memory_cache import MemoryCache
+
+#: What an item of the cache is, in its key.
+_BLOB: Final = "blob"
+_RUN: Final = "run"
+_MESSAGES: Final = "messages"
 _MOST_COPIED: Final = 16 * 1024  # bytes
 _OF_MESSAGES: Final = "langchain_core.messages."
 _WITHOUT_REFERENCES: Final = 2  # the version of marshal's format in which equal content has equal bytes
@@ -21,13 +24,11 @@ _WITHOUT_REFERENCES: Final = 2  # the version of marshal's format in which equal
 Typed = tuple[str, bytes]
 #: The classes of messages, and a digest of all that they hold.
 MessageMark = tuple[tuple[type, ...], bytes]
-
-
 #: Messages to be copied: their classes, and what they hold.
 LoadedMessages = tuple[tuple[type[BaseMessage], ...], bytes]
 
 
-class SeenRun(msgspec.Struct, frozen=True):
+class MessageRun(msgspec.Struct, frozen=True):
     """Some messages in a row: the digest and the name of their blob, the names of each of theirs, and these blobs."""
 
     digest: bytes
@@ -36,64 +37,34 @@ class SeenRun(msgspec.Struct, frozen=True):
     blobs: dict[str, Typed]
 
 
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-class LastUsed(Generic[K, V]):
-    """What was used last, as much as fits into some bytes."""
-
-    def __init__(self) -> None:
-        self._items: OrderedDict[K, tuple[V, int]] = OrderedDict()
-        self._bytes = 0
-
-    def get(self, key: K) -> V | None:
-        """Return what was added under *key*; None if it is not in memory."""
-        found = self._items.get(key)
-        if found is None:
-            return None
-        self._items.move_to_end(key)
-        return found[0]
-
-    def add(self, key: K, value: V, size: int) -> None:
-        """Keep a value with that many bytes, unless it alone is too large."""
-        size += _ITEM_BYTES
-        if size > _MOST_BYTES:
-            return
-        self._bytes += size - self._items.pop(key, (value, 0))[1]
-        self._items[key] = value, size
-        while self._bytes > _MOST_BYTES:
-            self._bytes -= self._items.popitem(last=False)[1][1]
-
-
-class BlobCache:
+class KnownBlobs:
     """Blobs by name, and those of messages in a row by what these hold.
 
     A name stands for the same bytes in every thread, so none is ever stale. A message may be changed in place, so it
     is known again by its content, never by its identity.
     """
 
-    def __init__(self) -> None:
-        self._blobs: LastUsed[str, Typed] = LastUsed()
-        self._runs: LastUsed[MessageMark, SeenRun] = LastUsed()
-        self._messages: LastUsed[str, LoadedMessages] = LastUsed()
+    def __init__(self, cache: MemoryCache) -> None:
+        self._cache = cache
 
     def add_all(self, blobs: Mapping[str, Typed]) -> None:
-        """Remember blobs by name; those least recently used are forgotten."""
+        """Remember blobs by name."""
         for name, typed in blobs.items():
-            self._blobs.add(name, typed, len(typed[1]))
+            self._cache.add((_BLOB, name), typed, len(typed[1]))
 
     def get(self, name: str) -> Typed | None:
         """Return a blob; None if it is not in memory."""
-        return self._blobs.get(name)
+        found: Typed | None = self._cache.get((_BLOB, name))
+        return found
 
-    def add_run(self, mark: MessageMark, run: SeenRun) -> None:
+    def add_run(self, mark: MessageMark, run: MessageRun) -> None:
         """Remember the blobs of the messages with this mark."""
-        self._runs.add(mark, run, sum(len(content) for _, content in run.blobs.values()))
+        self._cache.add((_RUN, mark), run, sum(len(content) for _, content in run.blobs.values()))
 
-    def run(self, mark: MessageMark) -> SeenRun | None:
+    def run(self, mark: MessageMark) -> MessageRun | None:
         """Return the blobs of the messages with this mark; None if they are not in memory."""
-        return self._runs.get(mark)
+        found: MessageRun | None = self._cache.get((_RUN, mark))
+        return found
 
     def loaded(self, serde: Any, name: str, typed: Typed) -> Any:
         """Return the message of a blob: a new object each time, for the caller may change it."""
@@ -106,7 +77,8 @@ class BlobCache:
 
     def loaded_messages(self, name: str) -> LoadedMessages | None:
         """Return what `copies` makes the messages of a blob of; None if it is not in memory."""
-        return self._messages.get(name)
+        found: LoadedMessages | None = self._cache.get((_MESSAGES, name))
+        return found
 
     def learn(self, name: str, messages: Sequence[Any], largest: int) -> None:
         """Remember what was just loaded of a blob, and nobody changed yet; the *largest* message had so many bytes."""
@@ -115,7 +87,7 @@ class BlobCache:
             return
         with suppress(ValueError):  # an object of a program
             held = marshal.dumps([message.__getstate__() for message in messages])
-            self._messages.add(name, (kinds, held), len(held))
+            self._cache.add((_MESSAGES, name), (kinds, held), len(held))
 
 
 def copies(known: LoadedMessages) -> list[BaseMessage]:

@@ -12,9 +12,9 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 
-from ledger.adapters.langgraph import LedgerSaver, checkpoint_reads, newest
-from ledger.adapters.langgraph.newest import NewestCheckpoint, NewestCheckpoints
-from ledger.adapters.langgraph.recent import RecentWrites, ThreadHead
+from ledger.adapters.langgraph import LedgerSaver, checkpoint_reads, known_threads, memory_cache
+from ledger.adapters.langgraph.known_threads import KnownThreads, NewestCheckpoint, ThreadHead
+from ledger.adapters.langgraph.memory_cache import MemoryCache
 from ledger.adapters.langgraph.task_writes import TaskWrites
 from ledger.errors import DatabaseUnavailable
 from ledger.memory import MemoryLedger
@@ -138,23 +138,40 @@ async def test_a_saver_that_relies_on_less_would_be_noticed(
 ) -> None:
     """Negative control."""
     if fault == "others wrote":
-        of_version = RecentWrites.newest
+        of_version = KnownThreads.newest
         monkeypatch.setattr(
-            RecentWrites, "newest", lambda self, session, _: of_version(self, session, self.head(session, "")[1])
+            KnownThreads,
+            "newest",
+            lambda self, session, _, namespace: of_version(self, session, self.head(session, "")[1], namespace),
         )
     elif fault == "ahead":
-        add_writes = NewestCheckpoints.add_writes
-        monkeypatch.setattr(
-            NewestCheckpoints,
-            "add_writes",
-            lambda self, namespace, checkpoint_id, each: (
-                self.get(namespace)
-                and self.get(namespace).checkpoint_id == checkpoint_id
-                and add_writes(self, namespace, checkpoint_id, each)
-            ),
-        )
+        add_writes = KnownThreads.add_writes
+
+        def add_to_known(self: KnownThreads, session: str, namespace: str, checkpoint_id: str, each: Any) -> None:
+            known = self.newest(session, each.version, namespace)
+            if known is not None and known.checkpoint_id == checkpoint_id:
+                add_writes(self, session, namespace, checkpoint_id, each)
+
+        monkeypatch.setattr(KnownThreads, "add_writes", add_to_known)
     else:
-        monkeypatch.setattr(NewestCheckpoints, "unsure", lambda self: "")
+        monkeypatch.setattr(known_threads._Thread, "doubted", lambda self: "")
+    assert not await _all_agree(seed, 100)
+
+
+@pytest.mark.parametrize("room", [600, 2_000, 4_000])
+async def test_a_cache_that_forgets_at_any_time_changes_no_answer__LG_13(
+    seed: int, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    monkeypatch.setattr(memory_cache, "MOST_BYTES", room)
+    assert await _all_agree(seed, 5)
+
+
+async def test_a_saver_that_takes_what_it_forgot_for_nothing_would_be_noticed(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Negative control."""
+    monkeypatch.setattr(memory_cache, "MOST_BYTES", 4_000)
+    monkeypatch.setattr(KnownThreads, "_forgotten", lambda self, value: None)
     assert not await _all_agree(seed, 100)
 
 
@@ -299,53 +316,58 @@ async def test_a_reader_may_change_what_it_gets() -> None:
         found.checkpoint["channel_values"]["messages"].clear()
 
 
-def _read(checkpoint_id: str, *, size: int = 0, writes: int = 0) -> NewestCheckpoint:
-    return NewestCheckpoint(checkpoint_id, {"x": "x" * size}, 9, [TaskWrites(9, {"task": at}) for at in range(writes)])
+def _room_for(monkeypatch: pytest.MonkeyPatch, size: int) -> KnownThreads:
+    monkeypatch.setattr(memory_cache, "MOST_BYTES", size)
+    return KnownThreads(MemoryCache())
 
 
-def test_what_a_thread_has_in_memory_is_bounded() -> None:
-    large = newest._MOST_BYTES
-    known = NewestCheckpoints()
+def test_what_is_known_of_threads_is_bounded_and_what_was_used_last_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = _room_for(monkeypatch, 20_000)
     for at in range(100):
-        known.learn(f"call {at}", _read("1"))
-    assert [at for at in range(100) if known.get(f"call {at}")] == [96, 97, 98, 99]
-    known.learn("", _read("2", size=large))
-    assert known.get("") is None
-    known.learn("", _read("3", size=large // 2))
-    known.add_writes("", "3", TaskWrites(10, {"x": "x" * large}))
-    assert known.get("") is None
-    for at in range(4, 9):
-        known.add_writes("", str(at), TaskWrites(10, {"x": "x" * (large // 3)}))
-    known.store("", "5", b"{}", 11, again=False)
-    assert known.get("") is None, "what its tasks wrote was forgotten"
-    known.store("", "8", b"{}", 12, again=False)
-    assert known.get("") == NewestCheckpoint("8", {}, 12, [TaskWrites(10, {"x": "x" * (large // 3)})] * 1)
+        known.learn("t", 9, f"call {at}", NewestCheckpoint("1", {"x": "x" * 1_800}, 9, []))
+        assert known.newest("t", 9, "call 0"), "it is used all the time"
+    assert [at for at in range(100) if known.newest("t", 9, f"call {at}")] == [0, *range(92, 100)]
+    known.learn("t", 9, "large", NewestCheckpoint("2", {"x": "x" * 20_000}, 9, []))
+    assert known.newest("t", 9, "large") is None
+    assert known.newest("t", 9, "call 99"), "what cannot be kept displaces nothing"
 
 
-def test_the_heads_of_finished_calls_of_subgraphs_are_forgotten_and_that_of_the_thread_stays() -> None:
-    recent = RecentWrites()
+def test_the_heads_of_finished_calls_of_subgraphs_are_forgotten_and_that_of_the_thread_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = _room_for(monkeypatch, 200_000)
     for at in range(1_000):
         name = f"call:{at}" if at else ""
-        head = ThreadHead(name, "1", at + 1, {}, [], frozenset(), None, None)
-        recent.add("t", [], at + 1, at + 1, head=head)
-    known = [name for name in ["", *(f"call:{at}" for at in range(1_000))] if recent.head("t", name)[0]]
-    assert known == ["", *(f"call:{at}" for at in range(937, 1_000))]
+        head = ThreadHead(name, "1", at + 1, {}, ["x"] * 20, frozenset(), None, None)
+        known.add("t", [], at + 1, at + 1, head=head)
+        assert known.head("t", "")[0] is not None
+    left = [name for name in (f"call:{at}" for at in range(1, 1_000)) if known.head("t", name)[0]]
+    assert left == [f"call:{at}" for at in range(1_000 - len(left), 1_000)]
+    assert 30 < len(left) < 100
+
+
+def test_what_tasks_wrote_ahead_is_doubted_when_it_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = _room_for(monkeypatch, 20_000)
+    known.add("t", [], 9, 9)
+    for at in range(4, 8):
+        known.add_writes("t", "", str(at), TaskWrites(9, {"x": "x" * 6_000}))
+    known.add("t", [], 10, 10)
+    known.store("t", "", "5", b"{}", 10, again=False)
+    assert known.newest("t", 10, "") is None, "what its tasks wrote was forgotten"
+    known.store("t", "", "8", b"{}", 10, again=False)
+    assert known.newest("t", 10, "") == NewestCheckpoint("8", {}, 10, []), "control"
 
 
 def test_what_was_forgotten_of_a_session_is_not_taken_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledger.adapters.langgraph.recent._SESSIONS", 2)
-    recent = RecentWrites()
-    recent.add("t", [], 2, 2)
-    known = recent.newest("t", 2)
-    assert known is not None
-    known.add_writes("", "5", TaskWrites(2, {}))
-    for session in ("u", "v"):
-        recent.add(session, [], 2, 2)
-    assert recent.newest("t", 2) is None
-    recent.add("t", [], 3, 3)
-    again = recent.newest("t", 3)
-    assert again is not None
-    again.store("", "5", b"{}", 3, again=False)
-    assert again.get("") is None
-    again.store("", "6", b"{}", 4, again=False)
-    assert again.get("") is not None, "control"
+    known = _room_for(monkeypatch, 1_000)
+    known.add("t", [], 2, 2)
+    known.add_writes("t", "", "5", TaskWrites(2, {}))
+    for session in ("u", "v", "w", "x"):
+        known.add(session, ["blob"] * 3, 2, 2)
+    assert known.head("t", "") == (None, 0)
+    known.add("t", [], 3, 3)
+    known.store("t", "", "5", b"{}", 3, again=False)
+    assert known.newest("t", 3, "") is None
+    known.add("t", [], 4, 4)
+    known.store("t", "", "6", b"{}", 4, again=False)
+    assert known.newest("t", 4, "") is not None, "control"

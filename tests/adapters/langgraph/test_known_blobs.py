@@ -12,8 +12,9 @@ from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from ledger.adapters.langgraph import LedgerSaver, seen, stored_checkpoints
-from ledger.adapters.langgraph.seen import BlobCache, mark_of
+from ledger.adapters.langgraph import LedgerSaver, memory_cache, stored_checkpoints
+from ledger.adapters.langgraph.known_blobs import KnownBlobs, mark_of
+from ledger.adapters.langgraph.memory_cache import MemoryCache
 from ledger.adapters.langgraph.stored_checkpoints import Stored
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.ledgers import ledger_over
@@ -146,7 +147,7 @@ async def test_an_object_of_a_program_is_stored_as_it_is_now(hides: bool) -> Non
 async def test_bytes_and_an_array_of_them_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     def dumped() -> int:
         serde = CountingSerializer()
-        cache = BlobCache()
+        cache = KnownBlobs(MemoryCache())
         for artifact in (b"12", bytearray(b"12")):
             message = ToolMessage("x", tool_call_id="c", id="1", artifact=artifact)
             Stored(serde, cache, splits_messages=True).reference([message])
@@ -199,14 +200,14 @@ async def test_a_cache_of_the_messages_themselves_would_be_noticed(monkeypatch: 
     """Negative control."""
     kept: dict[str, Any] = {}
     monkeypatch.setattr(
-        BlobCache, "loaded", lambda _, serde, name, typed: kept.setdefault(name, serde.loads_typed(typed))
+        KnownBlobs, "loaded", lambda _, serde, name, typed: kept.setdefault(name, serde.loads_typed(typed))
     )
     with pytest.raises(AssertionError):
         await test_each_read_returns_new_messages_that_are_equal__LG_13()
 
 
 async def test_a_thread_that_does_not_fit_into_memory_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seen, "_MOST_BYTES", 4_000)
+    monkeypatch.setattr(memory_cache, "MOST_BYTES", 4_000)
     ledger = ledger_over(InMemoryStore())
     writer = LedgerSaver(ledger)
     messages: list[BaseMessage] = [HumanMessage(f"message {at}", id=str(at)) for at in range(60)]
@@ -219,8 +220,8 @@ async def test_a_thread_that_does_not_fit_into_memory_is_read_whole(monkeypatch:
 
 
 def test_the_cache_keeps_what_was_used_last_within_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seen, "_MOST_BYTES", 10_000)
-    cache = BlobCache()
+    monkeypatch.setattr(memory_cache, "MOST_BYTES", 10_000)
+    cache = KnownBlobs(MemoryCache())
     for at in range(100):
         cache.add_all({f"n{at}": ("msgpack", bytes(800))})
         assert cache.get("n0") is not None, "it is used all the time"
@@ -236,8 +237,8 @@ async def test_the_history_of_a_channel_loads_no_other_channel__LG_8(monkeypatch
     await LedgerSaver(ledger).aput_writes(config, [("log", "one"), ("messages", MESSAGES)], "task")
     config = await put(LedgerSaver(ledger), config, MESSAGES)
     parsed: list[str] = []
-    whole = BlobCache.loaded
-    monkeypatch.setattr(BlobCache, "loaded", lambda *given: parsed.append(given[2]) or whole(*given))  # type: ignore[func-returns-value]
+    whole = KnownBlobs.loaded
+    monkeypatch.setattr(KnownBlobs, "loaded", lambda *given: parsed.append(given[2]) or whole(*given))  # type: ignore[func-returns-value]
     found = await LedgerSaver(ledger).aget_delta_channel_history(config=config, channels=["log"])
     assert found["log"]["writes"] == [("task", "log", "one")]
     assert not parsed

@@ -1,5 +1,7 @@
 """Values of channels from their references and blobs; messages that this process has loaded are copied.
 
+No cache: what one read needs stays here until it is done, whatever is forgotten meanwhile.
+
 Source: adapters LG-4, LG-13.
 """
 
@@ -7,7 +9,7 @@ from collections.abc import Iterable, Mapping, Set
 from functools import lru_cache
 from typing import Any, Final
 
-from ledger.adapters.langgraph.seen import BlobCache, LoadedMessages, Typed, copies
+from ledger.adapters.langgraph.known_blobs import KnownBlobs, LoadedMessages, Typed, copies
 from ledger.adapters.langgraph.stored_checkpoints import NAME, NAME_BYTES, named, unpacked
 from ledger.errors import LogCorrupted
 
@@ -15,13 +17,13 @@ from ledger.errors import LogCorrupted
 _COPIED_DEPTH: Final = 1
 
 
-class Fetched:
+class ReferencedValues:
     """What is in memory of the blobs that some references of a thread need."""
 
-    def __init__(self, serde: Any, seen: BlobCache, thread_id: str) -> None:
+    def __init__(self, serde: Any, known: KnownBlobs, thread_id: str) -> None:
         self._serde = serde
         self._thread_id = thread_id
-        self._seen = seen
+        self._known = known
         self._loaded: dict[str, LoadedMessages] = {}
         self.blobs: dict[str, Typed] = {}
 
@@ -35,8 +37,8 @@ class Fetched:
         for name, depth in level:
             if name in self.blobs or name in self._loaded:
                 continue
-            loaded = self._seen.loaded_messages(name) if depth == _COPIED_DEPTH and not whole else None
-            typed = self._seen.get(name) if loaded is None else None
+            loaded = self._known.loaded_messages(name) if depth == _COPIED_DEPTH and not whole else None
+            typed = self._known.get(name) if loaded is None else None
             if loaded is not None:
                 self._loaded[name] = loaded
             elif typed is not None:
@@ -78,13 +80,13 @@ class Fetched:
         if name in self._loaded:
             return copies(self._loaded[name])
         if not depth:
-            return [self._seen.loaded(self._serde, name, self.blobs[name])]
+            return [self._known.loaded(self._serde, name, self.blobs[name])]
         children = _children(self.blobs[name])
         if depth > _COPIED_DEPTH:
             return [message for child in children for message in self._messages(child, depth - 1)]
         blobs = [self.blobs[child] for child in children]
         messages = list(map(self._serde.loads_typed, blobs))
-        self._seen.learn(name, messages, max(len(content) for _, content in blobs))
+        self._known.learn(name, messages, max(len(content) for _, content in blobs))
         return messages
 
     def message_names(self, reference: Mapping[str, Any]) -> list[str]:
