@@ -80,6 +80,22 @@ def item_draft(sdk: str, item: JsonObject, derived: JsonObject, large: LargeValu
     return draft_entry(fitted, field=field)
 
 
+def item_draft_or_plain(
+    sdk: str, item: JsonObject, derived: JsonObject, plain: JsonObject, large: LargeValues, *, field: str = ""
+) -> EntryDraft:
+    """Return what `item_draft` does; with the fields *plain* if one *derived* has what none of an entry may have.
+
+    Raises:
+        InvalidInput: ``too_large``, as `LargeValues.add` says.
+    """
+    try:
+        return item_draft(sdk, item, derived, large, field=field)
+    except InvalidInput as fault:
+        if fault.code == "too_large":
+            raise
+    return item_draft(sdk, item, plain, large, field=field)
+
+
 async def with_large_values(handle: NamespaceHandle, stream: Stream, entries: list[Entry], version: int) -> list[Entry]:
     """Return *entries*, read at *version*, with what is stored beside them in their data: one look-up for all.
 

@@ -10,6 +10,7 @@ from ledger.adapters.any_loop_ledger import AnyLoopLedger
 from ledger.adapters.foreign_names import key_of, name_of
 from ledger.adapters.large_items import LargeValues, with_large_values
 from ledger.adapters.opened_ledger import OpenedLedger, repeated
+from ledger.adapters.sdk_sessions import UNCHANGED, past_of
 from ledger.application.reading.contexts import get_context
 from ledger.application.reading.transcript import TranscriptAt, transcript_of
 from ledger.application.writing.entry_writes import add_drafts
@@ -24,8 +25,6 @@ from projections.entries import Entry
 from projections.memory_config import config as memory_config
 from projections.memory_config.config import MemoryConfig
 
-#: Every message stays as it is, and nothing is compacted.
-_CONFIG: Final = memory_config.load({"profile": "none"})
 #: The key of session data that has an id too long for a name.
 _ABOUT: Final = "~conversation"
 _clock: Final = SystemClock()
@@ -42,7 +41,7 @@ class StoredConversation:
         opened: OpenedLedger,
         conversation_id: str,
         user_id: str | None = None,
-        config: Mapping[str, Any] | MemoryConfig = _CONFIG,
+        config: Mapping[str, Any] | MemoryConfig = UNCHANGED,
     ) -> None:
         self._opened = opened
         self._config = memory_config.load(config)
@@ -68,9 +67,7 @@ class StoredConversation:
         Raises:
             InvalidInput: not one of them was given.
         """
-        if (version is None) == (at is None):
-            raise InvalidInput("bad_version", "give a version or a moment", field="version")
-        return self._twin(self._name, {"version": version} if at is None else {"at": at})
+        return self._twin(self._name, past_of(version, at))
 
     async def fork(self, new_id: str, *, version: int | None = None) -> Self:
         """Start the conversation *new_id* from this one as it is shown here, or was at *version*.

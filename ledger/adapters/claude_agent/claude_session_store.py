@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from importlib import import_module
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, TypeVar
 
-from ledger.adapters.any_loop_ledger import AnyLoopLedger
 from ledger.adapters.claude_agent.claude_keys import KEYS, names_of, readable_key
 from ledger.adapters.claude_agent.claude_window import NEWEST, AgentWindow
 from ledger.adapters.claude_agent.session_listing import (
@@ -26,9 +25,9 @@ from ledger.adapters.claude_agent.session_listing import (
     summary_data,
 )
 from ledger.adapters.claude_agent.transcript_lines import drafts_of, line_of
-from ledger.adapters.deletion import OnDelete, check_deletes, check_on_delete, end_session
+from ledger.adapters.deletion import end_session
 from ledger.adapters.large_items import LargeValues, with_large_values
-from ledger.adapters.opened_ledger import OpenedLedger
+from ledger.adapters.sdk_sessions import UNCHANGED, SdkSessionStore, past_of
 from ledger.application.reading.transcript import transcript_of
 from ledger.application.writing.entries_with_data import add_entries_with_data
 from ledger.errors import InvalidInput, SessionNotFound
@@ -38,17 +37,14 @@ from ledger.events.names import is_entry_id
 from ledger.memory import MemoryLedger
 from ledger.results import When
 from ledger.session.state import SessionState
-from projections.memory_config import config as memory_config
 
 T = TypeVar("T")
 
 _clock: Final = SystemClock()
 _AT_ONCE: Final = 500
-#: Every line stays as it is, and nothing is compacted.
-_CONFIG: Final = memory_config.load({"profile": "none"})
 
 
-class LedgerSessionStore:
+class LedgerSessionStore(SdkSessionStore):
     """A `SessionStore` whose transcripts are sessions of the ledger; see the SDK for what each method promises.
 
     Given nothing, it opens the embedded server or the database that the environment names; given a URL, that
@@ -57,23 +53,8 @@ class LedgerSessionStore:
     *on_delete* ``"refuse"`` it raises instead.
     """
 
-    def __init__(
-        self,
-        database_url: str | None = None,
-        *,
-        namespace: str | None = None,
-        ledger: MemoryLedger | None = None,
-        on_delete: OnDelete = "end",
-        **opening: Any,
-    ) -> None:
-        """Remember what to open at the first use; other arguments are those of `MemoryLedger.open`.
-
-        Raises:
-            InvalidInput: *on_delete* is unknown, or a ledger was given with what would open another.
-        """
-        self._on_delete = check_on_delete(on_delete)
-        self._opened = OpenedLedger(database_url, namespace, ledger=ledger, what="the session store", **opening)
-        self._when: When = {}
+    _what = "the session store"
+    _past: When | None = None
 
     async def append(self, key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> None:
         """Add transcript lines; one whose ``uuid`` is stored already is left out."""
@@ -85,7 +66,7 @@ class LedgerSessionStore:
 
     async def load(self, key: Mapping[str, Any]) -> list[JsonObject] | None:
         """Return all lines of a transcript, oldest first; None if there is none."""
-        return await self._opened.run(partial(_load, key=key, when=self._when))
+        return await self._opened.run(partial(_load, key=key, when=self._past or {}))
 
     async def list_sessions(self, project_key: str) -> list[JsonObject]:
         """Return id and time of change, in milliseconds since 1970, of each session of a project."""
@@ -102,17 +83,12 @@ class LedgerSessionStore:
             InvalidInput: the store refuses it.
         """
         self._check_writable()
-        check_deletes(self._on_delete, "the store", field="key")
+        self._check_deletes(field="key")
         await self._opened.run_once(partial(_delete, key=key))
 
     async def list_subkeys(self, key: Mapping[str, Any]) -> list[str]:
         """Return the ``subpath`` of each transcript of an agent of a session."""
         return await self._opened.run(partial(list_subkeys, key=key))
-
-    @property
-    def ledger(self) -> AnyLoopLedger:
-        """The ledger that the sessions are in, from any event loop."""
-        return AnyLoopLedger(self._opened)
 
     async def version_of(self, key: Mapping[str, Any]) -> int:
         """Return the version of a transcript; 0 if there is none."""
@@ -124,12 +100,11 @@ class LedgerSessionStore:
         Raises:
             InvalidInput: not one of them was given.
         """
-        if (version is None) == (at is None):
-            raise InvalidInput("bad_version", "give a version or a moment", field="version")
+        when = past_of(version, at)
         past = LedgerSessionStore.__new__(LedgerSessionStore)
         past.__dict__.update(self.__dict__)
         past._opened = self._opened.again()  # noqa: SLF001 - its own
-        past._when = {"version": version} if at is None else {"at": at}  # noqa: SLF001 - its own
+        past._past = when  # noqa: SLF001 - its own
         return past
 
     async def fork(self, key: Mapping[str, Any], session_id: str, *, version: int | None = None) -> dict[str, Any]:
@@ -143,18 +118,8 @@ class LedgerSessionStore:
         return new
 
     def _check_writable(self) -> None:
-        if self._when:
+        if self._past:
             raise InvalidInput("read_only", "is of the past, which can only be read; fork it", field="store")
-
-    async def close(self) -> None:
-        """Close the ledger that this store opened; later calls raise `Unavailable`."""
-        await self._opened.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *raised: object) -> None:
-        await self.close()
 
 
 async def _append(
@@ -188,7 +153,7 @@ async def _append(
         drafts,
         data_after,
         user_id=user,
-        config=_CONFIG,
+        config=UNCHANGED,
         idempotency_key=idempotency_key,
         kept=large.drafts(),
         follow=follow,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ledger.adapters.claude_agent.claude_keys import name_part, names_of, session_key, subkey
 from ledger.adapters.foreign_names import SEPARATOR
-from ledger.application.reading.session_reads import PAGE_SESSIONS
+from ledger.adapters.sdk_sessions import list_all_sessions
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.events.strict_json import check_value
@@ -51,18 +51,9 @@ async def agents_of(ledger: MemoryLedger, key: Mapping[str, Any]) -> AsyncIterat
         yield row
 
 
-async def _rows(ledger: MemoryLedger, project_key: str, id_prefix: str | None = None) -> AsyncIterator[IndexedSession]:
+def _rows(ledger: MemoryLedger, project_key: str, id_prefix: str | None = None) -> AsyncIterator[IndexedSession]:
     """Yield the live sessions of a project, newest first."""
-    after = None
-    while True:
-        page = await ledger.list_sessions(
-            user_id=name_part(project_key), status="live", id_prefix=id_prefix, after=after, limit=PAGE_SESSIONS
-        )
-        for row in page:
-            yield row
-        if len(page) < PAGE_SESSIONS:
-            return
-        after = page[-1].updated_at, page[-1].stream_id
+    return list_all_sessions(ledger, user_id=name_part(project_key), status="live", id_prefix=id_prefix)
 
 
 def summary_data(folded: JsonObject) -> Any:

@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ledger.adapters.large_items import LargeValues, item_draft
+from ledger.adapters.large_items import LargeValues, item_draft_or_plain
 from ledger.adapters.packed_items import unpacked
-from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.events.names import is_entry_id
 from ledger.formats.importers.elements.blocks import is_thought, with_thoughts
@@ -61,14 +60,8 @@ def draft_of(
         "created_at": moment(line.get("timestamp")),
     }
     derived = with_thoughts(_derived(clean(item)), thinking)
-    try:
-        return item_draft(SDK, item, {**own, **derived}, large, field=field)
-    except InvalidInput as fault:
-        if fault.code == "too_large":
-            raise
-    # a field has a type, or a size, that none of an entry may have
     plain = {"kind": "context", "content": f"[{clean(str(line.get('type')))[:100]}]"}
-    return item_draft(SDK, item, {**own, **plain}, large, field=field)
+    return item_draft_or_plain(SDK, item, {**own, **derived}, {**own, **plain}, large, field=field)
 
 
 def line_of(entry: Entry) -> JsonObject:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
-from ledger.adapters.large_items import LargeValues, item_draft
+from ledger.adapters.large_items import LargeValues, item_draft_or_plain
 from ledger.adapters.packed_items import unpacked
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
@@ -43,14 +43,8 @@ def draft_of(event: JsonObject, large: LargeValues) -> EntryDraft:
     shown = clean(event)
     derived = _derived(shown)
     own: JsonObject = {"created_at": moment(event.get("timestamp")), "metadata": _metadata(shown, derived)}
-    try:
-        return item_draft(SDK, event, {**derived, **own}, large, field="event")
-    except InvalidInput as fault:
-        if fault.code == "too_large":
-            raise
-    # a field has a type, or a size, that none of an entry may have
     plain = {"kind": "context", "content": "[event]", "created_at": own["created_at"]}
-    return item_draft(SDK, event, plain, large, field="event")
+    return item_draft_or_plain(SDK, event, {**derived, **own}, plain, large, field="event")
 
 
 def event_of(entry: Entry) -> JsonObject:

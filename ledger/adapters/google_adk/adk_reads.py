@@ -20,8 +20,9 @@ from ledger.adapters.google_adk.adk_state import (
     user_names,
 )
 from ledger.adapters.large_items import with_large_values
+from ledger.adapters.sdk_sessions import list_all_sessions
 from ledger.application.handle import NamespaceHandle
-from ledger.application.reading.session_reads import PAGE_SESSIONS, partial_state
+from ledger.application.reading.session_reads import partial_state
 from ledger.application.reading.transcript import read_transcript
 from ledger.application.session_start import starts_life
 from ledger.errors import NotFound
@@ -169,14 +170,6 @@ async def _rows(ledger: MemoryLedger, app_name: str, user_id: str | None) -> Asy
     """Yield the live sessions of an app, but not those that have the state of users and of the app."""
     one = None if user_id is None else session_names(app_name, user_id, "").user_id
     prefix = app_names(app_name).user_id if user_id is None else None
-    after = None
-    while True:
-        page = await ledger.list_sessions(
-            user_id=one, user_prefix=prefix, status="live", after=after, limit=PAGE_SESSIONS
-        )
-        for row in page:
-            if not row.session_id.startswith(SEPARATOR):
-                yield row
-        if len(page) < PAGE_SESSIONS:
-            return
-        after = page[-1].updated_at, page[-1].stream_id
+    async for row in list_all_sessions(ledger, user_id=one, user_prefix=prefix, status="live"):
+        if not row.session_id.startswith(SEPARATOR):
+            yield row

@@ -18,6 +18,7 @@ from ledger.adapters.google_adk.adk_state import (
     user_names,
 )
 from ledger.adapters.large_items import LargeValues
+from ledger.adapters.sdk_sessions import UNCHANGED
 from ledger.application.commands.write_requests import Decision, SessionPart, Written
 from ledger.application.handle import NamespaceHandle
 from ledger.application.session_start import new_entry, opening_commands, starts_life
@@ -30,11 +31,8 @@ from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.session.commands import AddEntries, Command
 from ledger.session.state import SessionState
-from projections.memory_config import config as memory_config
 from projections.working_memory import NOT_FROM_CLIENTS
 
-#: Every event stays as it is, and nothing is compacted.
-_CONFIG: Final = memory_config.load({"profile": "none"})
 _HARMLESS: Final = [payload.type for payload in NOT_FROM_CLIENTS]
 
 
@@ -78,7 +76,7 @@ async def create(ledger: MemoryLedger, place: AdkPlace, state: JsonObject, key: 
         if not starts_life(handle, state):
             raise SessionExists(place.session_id)
         change = data_change(handle, state, {**about, **parts.session})
-        return Decision([*opening_commands(handle, stream, state, _CONFIG), change], None)
+        return Decision([*opening_commands(handle, stream, state, UNCHANGED), change], None)
 
     begin = SessionPart(stream=stream, decision_for=decision_for)
     written, _ = await _write(handle, begin, _shared_parts(handle, place, parts), key)
@@ -155,7 +153,7 @@ def _shared_part(handle: NamespaceHandle, names: AdkNames, changed: JsonObject) 
     stream = handle.stream(names.session_id, names.user_id)
 
     async def decision_for(state: SessionState) -> Decision[None]:
-        opening = opening_commands(handle, stream, state, _CONFIG)
+        opening = opening_commands(handle, stream, state, UNCHANGED)
         return Decision([*opening, data_change(handle, state, changed)], None)
 
     return SessionPart(stream=stream, decision_for=decision_for)

@@ -8,8 +8,8 @@ An app and a user are one user of the ledger, a session is a session, and an eve
 
 import asyncio
 from datetime import datetime
-from functools import partial
-from typing import Any, Final, Self
+from functools import cached_property, partial
+from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from google.adk.errors import StaleSessionError
@@ -19,8 +19,7 @@ from google.adk.events import Event
 from google.adk.sessions import BaseSessionService, Session
 from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
 
-from ledger.adapters.any_loop_ledger import AnyLoopLedger
-from ledger.adapters.deletion import OnDelete, check_deletes, check_on_delete, end_session
+from ledger.adapters.deletion import end_session
 from ledger.adapters.google_adk.adk_events import json_event
 from ledger.adapters.google_adk.adk_reads import (
     ALL_EVENTS,
@@ -34,7 +33,7 @@ from ledger.adapters.google_adk.adk_reads import (
 )
 from ledger.adapters.google_adk.adk_state import ABOUT, AdkNames, json_state, session_names, user_names
 from ledger.adapters.google_adk.adk_writes import AdkPlace, SeenEvents, append, create, is_stored
-from ledger.adapters.opened_ledger import OpenedLedger
+from ledger.adapters.sdk_sessions import SdkSessionStore, past_of
 from ledger.errors import InvalidInput, SessionExists, SessionNotFound, VersionConflict
 from ledger.events.clock import SystemClock
 from ledger.memory import MemoryLedger
@@ -44,7 +43,7 @@ from ledger.session.entry_drafts import check_time
 _clock: Final = SystemClock()
 
 
-class LedgerSessionService(BaseSessionService):
+class LedgerSessionService(SdkSessionStore, BaseSessionService):
     """A session service of Google ADK whose sessions are sessions of the ledger.
 
     Given nothing, it opens the embedded server or the database that the environment names; given a URL, that
@@ -54,29 +53,12 @@ class LedgerSessionService(BaseSessionService):
     *on_delete* ``"refuse"`` it raises instead.
     """
 
-    def __init__(
-        self,
-        database_url: str | None = None,
-        *,
-        namespace: str | None = None,
-        ledger: MemoryLedger | None = None,
-        on_delete: OnDelete = "end",
-        **opening: Any,
-    ) -> None:
-        """Remember what to open at the first use; other arguments are those of `MemoryLedger.open`.
+    _what = "the session service"
 
-        Raises:
-            InvalidInput: *on_delete* is unknown, or a ledger was given with what would open another.
-        """
-        self._on_delete = check_on_delete(on_delete)
-        self._opened = OpenedLedger(database_url, namespace, ledger=ledger, what="the session service", **opening)
-        #: Of sessions that are written now, so that each of their writers sees the event before.
-        self._locks: WeakValueDictionary[AdkNames, asyncio.Lock] = WeakValueDictionary()
-
-    @property
-    def ledger(self) -> AnyLoopLedger:
-        """The ledger that the sessions are in, from any event loop; `names` says where a session is."""
-        return AnyLoopLedger(self._opened)
+    @cached_property
+    def _locks(self) -> WeakValueDictionary[AdkNames, asyncio.Lock]:
+        """Those of sessions that are written now, so that each of their writers sees the event before."""
+        return WeakValueDictionary()
 
     @staticmethod
     def names(*, app_name: str, user_id: str, session_id: str) -> dict[str, str]:
@@ -138,9 +120,7 @@ class LedgerSessionService(BaseSessionService):
             VersionNotFound: the session had no such version, or no events at that moment.
             InvalidInput: not one of them was given.
         """
-        if (version is None) == (at is None):
-            raise InvalidInput("bad_version", "give a version or a moment", field="version")
-        when: When = {"version": version} if at is None else {"at": at}
+        when = past_of(version, at)
         return await self._read(AdkPlace(app_name, user_id, session_id.strip()), ALL_EVENTS, when)
 
     async def fork_session(
@@ -188,7 +168,7 @@ class LedgerSessionService(BaseSessionService):
         Raises:
             InvalidInput: the service refuses it.
         """
-        check_deletes(self._on_delete, "the service", field="session_id")
+        self._check_deletes(field="session_id")
         names = session_names(app_name, user_id, session_id.strip())
         await self._opened.run(partial(end_session, session_id=names.session_id, user_id=names.user_id))
 
@@ -234,16 +214,6 @@ class LedgerSessionService(BaseSessionService):
         except SessionNotFound as fault:
             raise SessionNotFoundError(f"Session {session.id} not found.") from fault
         return event
-
-    async def close(self) -> None:
-        """Close the ledger that this service opened; later calls raise `Unavailable`."""
-        await self._opened.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *raised: object) -> None:
-        await self.close()
 
     async def _read(self, place: AdkPlace, limits: EventLimits, when: When) -> Session | None:
         found = await self._opened.run(partial(_read, place=place, limits=limits, when=when))

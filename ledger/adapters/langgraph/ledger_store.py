@@ -11,6 +11,7 @@ from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, Op, PutOp, 
 from ledger.adapters.langgraph.item_reads import get, namespaces, search
 from ledger.adapters.langgraph.store_items import USER, item_id, paths_of, records_of, text_id, texts_of
 from ledger.adapters.opened_ledger import OpenedInBlocks, OpenedLedger, repeated
+from ledger.adapters.sdk_sessions import past_of
 from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
 from ledger.settings import Secret
@@ -96,12 +97,11 @@ class LedgerStore(OpenedInBlocks, BaseStore):
         Raises:
             InvalidInput: not one of them was given.
         """
-        if (version is None) == (at is None):
-            raise InvalidInput("bad_version", "give a version or a moment", field="version")
+        when = past_of(version, at)
         past = self.__class__.__new__(self.__class__)
         past.__dict__.update(self.__dict__)
         past._opened = self._opened.again()  # noqa: SLF001 - its own
-        past._when = {"version": version, "at": at}  # noqa: SLF001 - its own
+        past._when = {**when}  # noqa: SLF001 - its own
         return past
 
     async def _batch(self, ledger: MemoryLedger, ops: Sequence[Op]) -> list[Result]:

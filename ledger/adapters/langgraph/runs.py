@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ledger.adapters.foreign_names import name_of
-from ledger.application.reading.session_reads import PAGE_SESSIONS
+from ledger.adapters.sdk_sessions import list_all_sessions
 from ledger.events.key_value_events import RUNS
 from ledger.indexes.stored_projections.session_runs import is_run_id
 from ledger.memory import MemoryLedger
@@ -24,14 +24,7 @@ def noted_run(run_id: str) -> dict[str, Any]:
 async def sessions(ledger: MemoryLedger, run_id: str | None = None) -> list[str]:
     """Return the ids of the sessions of the namespace that have no user; with *run_id*, those of this run."""
     key = None if run_id is None else _key(run_id)
-    found: list[str] = []
-    after: Any = None
-    while True:
-        page = await ledger.list_sessions(user_id="", run_id=key, limit=PAGE_SESSIONS, after=after)
-        found += [session.session_id for session in page]
-        if len(page) < PAGE_SESSIONS:
-            return found
-        after = (page[-1].updated_at, page[-1].stream_id)
+    return [session.session_id async for session in list_all_sessions(ledger, user_id="", run_id=key)]
 
 
 def _key(run_id: str) -> str:

@@ -3,14 +3,13 @@
 import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any
 
 from ledger.adapters.opened_ledger import repeated
+from ledger.adapters.sdk_sessions import UNCHANGED
 from ledger.application.commands.session_turns import SessionTurns
 from ledger.memory import MemoryLedger
 from ledger.results import KeptBatch
-
-_CONFIG: Final = {"profile": "none"}
 
 
 @asynccontextmanager
@@ -37,7 +36,7 @@ async def write_once(
             last = await own.get_kept(session, kept[-1]["space"], kept[-1]["key"])
             if last is not None and last.value == kept[-1]["value"]:
                 return None
-        return await own.keep(session, kept, config=_CONFIG, **options)
+        return await own.keep(session, kept, config=UNCHANGED, **options)
 
     tries = itertools.count()
     return await repeated(attempt)(ledger)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ledger.adapters.large_items import LargeValues, item_draft
+from ledger.adapters.large_items import LargeValues, item_draft_or_plain
 from ledger.adapters.openai_agents.agent_runs import RunFacts
 from ledger.adapters.packed_items import unpacked
 from ledger.errors import InvalidInput
@@ -63,14 +63,8 @@ def _draft(item: JsonObject, names: dict[str, str], run: RunFacts, large: LargeV
     derived, of_agent = _derived(clean(item), names), run.of(item)
     if of_agent:
         derived["metadata"] = {**derived.get("metadata", {}), **clean(of_agent)}
-    try:
-        return item_draft(SDK, item, derived, large, field=field)
-    except InvalidInput as fault:
-        if fault.code == "too_large":
-            raise
-    # a field has a type, or a size, that none of an entry may have
     plain = {"kind": "message", "role": "assistant", "content": _named(clean(item))}
-    return item_draft(SDK, item, plain, large, field=field)
+    return item_draft_or_plain(SDK, item, derived, plain, large, field=field)
 
 
 def _derived(item: JsonObject, names: dict[str, str]) -> JsonObject:

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse
 
-from ledger.adapters.large_items import LargeValues, item_draft
+from ledger.adapters.large_items import LargeValues, item_draft_or_plain
 from ledger.adapters.packed_items import unpacked
-from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.formats.importers.elements.damaged import clean
 from ledger.formats.importers.elements.importer import arguments_of
@@ -118,14 +117,8 @@ def _draft(item: JsonObject, own: JsonObject, large: LargeValues, field: str) ->
     derived = {**_derived(part, kind, role), **own}
     if kind == "thinking" or not part:
         derived["metadata"] = {**own["metadata"], HIDDEN: True}
-    try:
-        return item_draft(SDK, item, derived, large, field=field)
-    except InvalidInput as fault:
-        if fault.code == "too_large":
-            raise
-    # a field has a type, or a size, that none of an entry may have
     plain = {"kind": "message", "role": _SPOKEN.get(kind, role), "content": f"[{kind[:100]}]", **own}
-    return item_draft(SDK, item, plain, large, field=field)
+    return item_draft_or_plain(SDK, item, derived, plain, large, field=field)
 
 
 def _derived(part: JsonObject, kind: str, role: str) -> JsonObject:
