@@ -17,7 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ledger.errors import Busy, LedgerError, RateLimited, TookTooLong
 from ledger.server.access.callers import caller
 from ledger.server.application import create_app
-from ledger.server.helper_process import HelperProcess, Known
+from ledger.server.helper_process import HelperProcess
+from ledger.server.helper_work import Known
 from ledger.server.http import problems
 from ledger.server.http.compressed_bodies import is_compressed, unpacked_size
 from ledger.server.mcp_routes import MCP_PATH, calls_heavy_tool

@@ -1,34 +1,29 @@
-"""A process that answers requests for another one, over a socket that only these two have.
+"""A process that answers requests for another one, over a socket that only these two have: see `helper_work`.
 
-A frame is a pickled tuple with its length before it: the number of the request, the kind, and the content. To the
-helper go ``request`` (scope and body), ``sent`` (a part of the answer was sent on) and ``cancel``; back come ``send``
-(a part of the answer) and ``end`` (what became known of the request; None if it crashed). Number 0 is the start.
+No library does what it needs: an answer goes on part by part, as fast as its client reads, a client that leaves ends
+the work on its request alone, and many requests share the application that the process opened. Of an executor of
+processes (concurrent.futures, loky, pebble, `anyio.to_process`) a call has one result at its end. The first two cannot
+stop one that runs; the others kill its process, so that the next call opens the application again. A second server
+on a Unix socket could stream, but what is known of the caller, and became known, would have to pass through headers.
 """
 
 import asyncio
 import itertools
 import logging
-import pickle
-import signal
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from multiprocessing import get_context
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from starlette.types import ASGIApp, Message, Scope, Send
+from starlette.types import Scope, Send
 
 from ledger.errors import LedgerError, Unavailable
+from ledger.server.helper_work import Frame, HelperPipe, Known, OpenApp, help_over
 
 log = logging.getLogger("ledger.server")
 
-#: Opens the application in the helper; found there by its name, and called with the helper's arguments.
-OpenApp: TypeAlias = Callable[..., AbstractAsyncContextManager[ASGIApp]]
-Known: TypeAlias = dict[str, str]
-Frame: TypeAlias = tuple[int, str, Any]
-
 _context = get_context("spawn")  # not fork: see `processes`
-_LENGTH_BYTES: Final = 4
 #: How long a cancelled request may take to end. What does not wait cannot be cancelled: then the helper is killed.
 _CANCEL_S: Final = 1.0
 _CLOSE_S: Final = 5.0
@@ -115,7 +110,7 @@ class HelperProcess:
 class _Link:
     """A running helper, seen from the process that asks."""
 
-    def __init__(self, process: Any, pipe: "_Pipe") -> None:
+    def __init__(self, process: Any, pipe: HelperPipe) -> None:
         self.closed = False
         self._process = process
         self._pipe = pipe
@@ -127,9 +122,11 @@ class _Link:
     async def open(cls, open_app: OpenApp, arguments: tuple[object, ...]) -> "_Link":
         ours, theirs = socket.socketpair()
         with theirs:
-            process = _context.Process(target=_help, args=(open_app, arguments, theirs), name="memory-ledger-helper")
+            process = _context.Process(
+                target=help_over, args=(open_app, arguments, theirs), name="memory-ledger-helper"
+            )
             await asyncio.to_thread(process.start)
-        pipe = await _Pipe.over(ours)
+        pipe = await HelperPipe.over(ours)
         try:
             _, _, refused = await pipe.read()
         except BaseException as fault:
@@ -200,103 +197,3 @@ def _known(content: Known | None) -> Known:
     if content is None:
         raise LedgerError
     return content
-
-
-class _Pipe:
-    """One end of the socket."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-
-    @classmethod
-    async def over(cls, connection: socket.socket) -> "_Pipe":
-        connection.setblocking(False)
-        return cls(*await asyncio.open_connection(sock=connection))
-
-    def write(self, number: int, kind: str, content: object = None) -> None:
-        frame = pickle.dumps((number, kind, content))
-        self._writer.write(len(frame).to_bytes(_LENGTH_BYTES) + frame)
-
-    async def read(self) -> Frame:
-        """Return the next frame.
-
-        Raises:
-            asyncio.IncompleteReadError: the other process ended.
-        """
-        length = int.from_bytes(await self._reader.readexactly(_LENGTH_BYTES))
-        frame: Frame = pickle.loads(await self._reader.readexactly(length))  # noqa: S301 - from our own process
-        return frame
-
-    async def drain(self) -> None:
-        await self._writer.drain()
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-def _help(open_app: OpenApp, arguments: tuple[object, ...], connection: socket.socket) -> None:
-    """Work until the other end is closed; signals for the whole service are for the process that asks."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-
-    async def run() -> None:
-        pipe = await _Pipe.over(connection)
-        try:
-            async with open_app(*arguments) as app:
-                pipe.write(0, "ready", "")
-                await _Helper(app, pipe).work()
-        except LedgerError as fault:
-            pipe.write(0, "ready", str(fault))
-            await pipe.drain()
-
-    asyncio.run(run())
-
-
-class _Helper:
-    """The requests that the helper answers."""
-
-    def __init__(self, app: ASGIApp, pipe: _Pipe) -> None:
-        self._app = app
-        self._pipe = pipe
-        self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._sent: dict[int, asyncio.Semaphore] = {}
-
-    async def work(self) -> None:
-        with suppress(OSError, asyncio.IncompleteReadError):
-            while True:
-                number, kind, content = await self._pipe.read()
-                if kind == "request":
-                    self._sent[number] = asyncio.Semaphore(0)
-                    self._tasks[number] = asyncio.create_task(self._answer(number, *content))
-                elif number in self._tasks and kind == "sent":
-                    self._sent[number].release()
-                elif number in self._tasks:
-                    self._tasks[number].cancel()
-        left = list(self._tasks.values())
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
-
-    async def _answer(self, number: int, scope: Scope, body: bytes) -> None:
-        unread = [body]
-
-        async def receive() -> Message:
-            if unread:
-                return {"type": "http.request", "body": unread.pop(), "more_body": False}
-            await asyncio.Event().wait()  # that the client has gone arrives as a cancellation
-            raise AssertionError("it waits for ever")
-
-        async def send(message: Message) -> None:
-            self._pipe.write(number, "send", message)
-            await self._sent[number].acquire()  # a client that reads slowly must not fill the memory
-
-        known: Known | None = None
-        try:
-            await self._app(scope, receive, send)
-            known = {name: value for name, value in scope["state"].items() if isinstance(value, str)}
-        except Exception:
-            log.exception("a large request crashed")
-        finally:
-            del self._tasks[number], self._sent[number]
-            self._pipe.write(number, "end", known)
