@@ -1,17 +1,17 @@
-"""Sessions of another SDK in a ledger: the store that opens it, the list of them, a moment of one.
+"""Sessions of another SDK in a ledger: the store that opens it, the list of them, a moment of one, its end.
 
 Source: adapters AD-2, AD-9, AD-10, AD-13.
 """
 
 from collections.abc import AsyncIterator
 from datetime import datetime
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
 
 from ledger.adapters.any_loop_ledger import AnyLoopLedger
-from ledger.adapters.deletion import OnDelete, check_deletes, check_on_delete
-from ledger.adapters.opened_ledger import OpenedLedger
+from ledger.adapters.opened_ledger import OpenedLedger, repeated
 from ledger.application.reading.session_reads import PAGE_SESSIONS
 from ledger.errors import InvalidInput
+from ledger.events.clock import SystemClock
 from ledger.memory import MemoryLedger
 from ledger.ports.session_index import IndexedSession
 from ledger.results import When
@@ -19,6 +19,11 @@ from projections.memory_config import config as memory_config
 
 #: Every item of the SDK stays as it is, and nothing is compacted.
 UNCHANGED: Final = memory_config.load({"profile": "none"})
+
+#: What becomes of a session that the SDK deletes: it ends, or stays.
+OnDelete: TypeAlias = Literal["end", "refuse"]
+
+_clock: Final = SystemClock()
 
 
 class SdkSessionStore:
@@ -90,3 +95,27 @@ def past_of(version: int | None, at: datetime | str | None) -> When:
     if (version is None) == (at is None):
         raise InvalidInput("bad_version", "give a version or a moment", field="version")
     return {"version": version} if at is None else {"at": at}
+
+
+def check_on_delete(on_delete: OnDelete) -> OnDelete:
+    """Return *on_delete*.
+
+    Raises:
+        InvalidInput: it is unknown.
+    """
+    if on_delete not in {"end", "refuse"}:
+        raise InvalidInput("bad_value", "must be end or refuse", field="on_delete")
+    return on_delete
+
+
+def check_deletes(on_delete: OnDelete, what: str, *, field: str) -> None:
+    """Raise `InvalidInput` if the adapter, which is *what*, was opened to refuse deletions."""
+    if on_delete == "refuse":
+        raise InvalidInput("not_permitted", f"must stay: {what} was opened with on_delete='refuse'", field=field)
+
+
+async def end_session(ledger: MemoryLedger, session_id: str, *, user_id: str | None = None) -> None:
+    """End the life of a session once, though an answer be lost: another program may have begun the next one."""
+    key = _clock.ulid()
+    ending = repeated(lambda own: own.clear_session(session_id, end=True, user_id=user_id, idempotency_key=key))
+    await ending(ledger)

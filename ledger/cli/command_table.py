@@ -39,7 +39,7 @@ COMMANDS = {
         "family": ("sessions_commands", "List a session, those it was forked from, and all forks of these."),
         "show": ("show_commands", "Show all entries: what is in the window, and which summary covers the rest."),
         "transcript": (
-            "transcript_command",
+            "entry_commands",
             "Print the newest entries, compacted or not, without reading the whole session.",
         ),
         "context": ("show_commands", "Print what the model is shown."),
@@ -96,9 +96,9 @@ COMMANDS = {
     },
     "Run": {
         "demo": ("demo", "Show the main job on an example transcript, in a temporary embedded PostgreSQL."),
-        "serve": ("serve", "Serve the working-memory API and the native API over HTTP, until interrupted."),
+        "serve": ("server_commands", "Serve the working-memory API and the native API over HTTP, until interrupted."),
         "mcp": (
-            "mcp",
+            "server_commands",
             "Serve the Model Context Protocol to one client over standard input and output, until it closes them.",
         ),
         "worker": (

@@ -1,22 +1,55 @@
-"""The commands ``entry show``, ``entry edit``, ``entry remove``, ``entry pop`` and ``entry restore``."""
+"""The commands ``transcript`` and ``entry show``, ``edit``, ``remove``, ``pop`` and ``restore``."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeAlias
 
 import typer
 
-from ledger.application.json_models.entry_json import EntryRecordShape, PoppedShape
+from ledger.application.json_models.entry_json import EntryRecordShape, EntryShape, PoppedShape, TranscriptShape
 from ledger.application.writing.tail import take_newest
-from ledger.cli.app import command, entry, options, run
-from ledger.cli.common_options import SessionArgument, UserOption, check_exists, entry_id_of, opened
+from ledger.cli.app import app, command, entry, options, run
+from ledger.cli.common_options import AtOption, SessionArgument, UserOption, check_exists, entry_id_of, opened, when
 from ledger.cli.file_source import read_bounded
-from ledger.cli.output import Output, moment, safe
+from ledger.cli.output import STYLES, Output, moment, safe
 from ledger.events.strict_json import BODY
 from ledger.history.log_reads import EntryRecord
 from ledger.memory import MemoryLedger
 from ledger.results import Popped, Version
+from projections.entries import Entry
+from projections.prompts import label
 
 EntryArgument: TypeAlias = Annotated[str, typer.Argument(metavar="ENTRY", help="An entry's id, or its version.")]
+
+
+@command(app)
+def transcript(
+    session: SessionArgument,
+    last: Annotated[int, typer.Option("--last", metavar="N", help="How many entries at the end.")] = 20,
+    after: Annotated[
+        int | None, typer.Option("--after", metavar="VERSION", help="Only entries added after this version.")
+    ] = None,
+    user: UserOption = None,
+    at: AtOption = None,
+) -> None:
+    """Print the newest entries, compacted or not, without reading the whole session."""
+    opts = options()
+
+    async def work() -> list[Entry]:
+        async with opened(opts) as ledger:
+            found = await ledger.get_transcript(session, last=last, after=after, **when(at, user))
+            if not found:
+                await check_exists(ledger, session, user)
+            return found
+
+    found = run(work)
+
+    def show() -> None:
+        for each in found:
+            opts.output.say(f"{each.version:>6} {label(each)}", STYLES.get(each.role, ""))
+            opts.output.say(each.content)
+
+    shape = TranscriptShape(entries=tuple(EntryShape.model_validate(each) for each in found))
+    opts.output.result(shape, show)
 
 
 @command(entry)

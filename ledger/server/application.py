@@ -9,8 +9,8 @@ from ledger.release import RELEASE
 from ledger.server import compat, health, native
 from ledger.server.access.callers import Authenticator, NoAuthentication
 from ledger.server.authentication import authenticator_of
-from ledger.server.http import openapi_security, redirects
-from ledger.server.http.index_age import IndexAge
+from ledger.server.http import openapi_security
+from ledger.server.http.answer_headers import IndexAge
 from ledger.server.http.route_kinds import together
 from ledger.server.http.route_table import RouteTable
 from ledger.server.mcp_routes import mcp_routes
@@ -57,7 +57,7 @@ def create_app(service: Service, settings: ServiceSettings, *, authenticator: Au
     app.state.namespace = service.namespace
     app.state.quotas = service.quotas
     app.state.metrics = service.metrics
-    app.router.routes += together(health.router, compat.router, redirects.router, native.router).routes
+    app.router.routes += together(health.router, compat.router, native.router).routes
     app.router.routes += mcp_routes(settings)
     if settings.ui:
         app.router.routes += together(viewer_page.router, login_routes.begin, login_routes.rest).routes

@@ -1,4 +1,4 @@
-"""Run the application under uvicorn, in this process."""
+"""Run the application under uvicorn, and its background work, in this process."""
 
 import asyncio
 import gc
@@ -6,8 +6,8 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 
 import uvicorn
 from fastapi import FastAPI
@@ -15,7 +15,6 @@ from fastapi import FastAPI
 from ledger.errors import Unavailable
 from ledger.ports import Store
 from ledger.server.application import create_app
-from ledger.server.background import background
 from ledger.server.heavy_requests import HeavyRequests, helper
 from ledger.server.helper_process import HelperProcess
 from ledger.server.http.guard import RequestGuard
@@ -25,7 +24,7 @@ from ledger.server.service_settings import ServiceSettings
 from ledger.server.traffic import logs, tracing
 from ledger.server.traffic.observers import Observers, RequestLog, RequestObserver
 from ledger.settings import Settings
-from ledger.worker import Worker
+from ledger.worker import Worker, load_worker_settings
 
 _KEEP_ALIVE_S = 5
 _POLL_S = 0.1
@@ -144,3 +143,17 @@ def configuration(
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=settings.shutdown_grace_s,
     )
+
+
+@asynccontextmanager
+async def background(service: Service) -> AsyncIterator[Worker | None]:
+    """Run a worker in *service* while the context is open; yield None if the settings turn it off.
+
+    Raises:
+        InvalidInput: ``bad_setting``: a setting of the worker is wrong.
+    """
+    if not service.settings.worker:
+        yield None
+        return
+    async with Worker(service.services, settings=load_worker_settings()) as worker:
+        yield worker

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from ledger.server.background import background
 from ledger.server.service import Service
 from ledger.server.service_settings import load_service_settings
+from ledger.server.serving import background
 from ledger.settings import Settings
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.worker_scene import Scene

@@ -10,13 +10,10 @@ from starlette.routing import Match, Route
 from starlette.types import Message, Receive, Scope, Send
 
 from ledger.server import compat, health, native
-from ledger.server.http import redirects
 from ledger.server.http.route_kinds import together
 from ledger.server.http.route_table import RouteTable
 
-ROUTES = [
-    cast(Route, route) for route in together(health.router, compat.router, redirects.router, native.router).routes
-]
+ROUTES = [cast(Route, route) for route in together(health.router, compat.router, native.router).routes]
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 _VALUES = ("a", "", "search", "events", "{session_id}", "ä", "a.b", "stats")
 

@@ -2,7 +2,7 @@
 
 import httpx
 
-from ledger.server.http.etags import ETag
+from ledger.server.http.answer_headers import ETag
 
 _CLIENT = httpx.Client(timeout=30, verify=False, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
 

@@ -25,9 +25,8 @@ from ledger.adapters.claude_agent.session_listing import (
     summary_data,
 )
 from ledger.adapters.claude_agent.transcript_lines import drafts_of, line_of
-from ledger.adapters.deletion import end_session
 from ledger.adapters.large_items import LargeValues, with_large_values
-from ledger.adapters.sdk_sessions import UNCHANGED, SdkSessionStore, past_of
+from ledger.adapters.sdk_sessions import UNCHANGED, SdkSessionStore, end_session, past_of
 from ledger.application.reading.transcript import transcript_of
 from ledger.application.writing.entries_with_data import add_entries_with_data
 from ledger.errors import InvalidInput, SessionNotFound

@@ -19,7 +19,6 @@ from google.adk.events import Event
 from google.adk.sessions import BaseSessionService, Session
 from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
 
-from ledger.adapters.deletion import end_session
 from ledger.adapters.google_adk.adk_events import json_event
 from ledger.adapters.google_adk.adk_reads import (
     ALL_EVENTS,
@@ -33,7 +32,7 @@ from ledger.adapters.google_adk.adk_reads import (
 )
 from ledger.adapters.google_adk.adk_state import ABOUT, AdkNames, json_state, session_names, user_names
 from ledger.adapters.google_adk.adk_writes import AdkPlace, SeenEvents, append, create, is_stored
-from ledger.adapters.sdk_sessions import SdkSessionStore, past_of
+from ledger.adapters.sdk_sessions import SdkSessionStore, end_session, past_of
 from ledger.errors import InvalidInput, SessionExists, SessionNotFound, VersionConflict
 from ledger.events.clock import SystemClock
 from ledger.memory import MemoryLedger

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
-from ledger.adapters.deletion import end_session
 from ledger.adapters.langgraph.carried_channels import carry
 from ledger.adapters.langgraph.checkpoint_place import CheckpointPlace
 from ledger.adapters.langgraph.checkpoint_reads import Reads
 from ledger.adapters.langgraph.keys import CHECKPOINTS, MESSAGES, WRITES, checkpoint_key, session_of
 from ledger.adapters.langgraph.runs import run_of, sessions
 from ledger.adapters.langgraph.state_window import all_entries
+from ledger.adapters.sdk_sessions import end_session
 from ledger.application.reading.key_value_reads import newest_version
 from ledger.errors import LogCorrupted, SessionNotFound, VersionConflict
 from ledger.memory import MemoryLedger

@@ -17,7 +17,6 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
 )
 
-from ledger.adapters.deletion import OnDelete, check_deletes, check_on_delete
 from ledger.adapters.langgraph.checkpoint_reads import Reads
 from ledger.adapters.langgraph.checkpoint_removal import Removals
 from ledger.adapters.langgraph.checkpoint_writes import Writes
@@ -28,6 +27,7 @@ from ledger.adapters.langgraph.memory_cache import MemoryCache
 from ledger.adapters.langgraph.registered_types import RegisteredType, registered_only
 from ledger.adapters.langgraph.task_writing import TaskWriting
 from ledger.adapters.opened_ledger import OpenedInBlocks, OpenedLedger, repeated
+from ledger.adapters.sdk_sessions import OnDelete, check_deletes, check_on_delete
 from ledger.application.commands.session_turns import SessionTurns
 from ledger.memory import MemoryLedger
 from ledger.settings import Secret

@@ -10,6 +10,7 @@ import httpcore
 import msgspec
 
 from ledger.errors import InvalidInput, NotAllowed, Unavailable
+from ledger.events import JsonObject
 from ledger.events.strict_json import TRANSCRIPT, parse
 
 #: For one answer, and for all of them.
@@ -215,3 +216,21 @@ def check_url(url: str) -> None:
         raise InvalidInput(
             "bad_url", "must be an http or https URL without a user, for example http://localhost:8000", field="URL"
         )
+
+
+def of_caller(item: JsonObject, namespace: str | None, user_id: str | None) -> JsonObject:
+    """Return *item* with the names that the caller asked for, where it has none."""
+    asked = {name: value for name, value in (("namespace", namespace), ("user_id", user_id)) if value is not None}
+    return {**item, **{name: value for name, value in asked.items() if item.get(name) is None}}
+
+
+def check_asked(item: JsonObject, namespace: str | None, user_id: str | None) -> None:
+    """Refuse an *item* of another namespace or user than the caller asked for.
+
+    Raises:
+        InvalidInput: ``not_asked_for``.
+    """
+    for name, asked in (("namespace", namespace), ("user_id", user_id)):
+        if asked is not None and item.get(name) != asked:
+            message = "the server answered with that of another one than was asked for"
+            raise InvalidInput("not_asked_for", message, field=name)

@@ -24,8 +24,7 @@ from ledger.llm.summarizers.extractive import Extractive
 from ledger.long_term_memory import LongTermMemory
 from ledger.ports import Store
 from ledger.results import Precondition
-from ledger.server.ams_import.ams_client import AmsSource
-from ledger.server.ams_import.target_names import check_asked, of_caller
+from ledger.server.ams_import.ams_client import AmsSource, check_asked, of_caller
 from ledger.server.compat import compat_answers
 from ledger.server.compat.compat_bodies import WorkingMemoryBody, check_body
 from ledger.server.compat.compat_limits import ContextLimit, new_session_config

@@ -4,7 +4,11 @@ from ledger.server.compat import long_term_memory_routes, prompt_routes, summary
 from ledger.server.http.route_kinds import together
 
 router = together(
-    working_memory_routes.router, prompt_routes.router, long_term_memory_routes.router, summary_view_routes.router
+    working_memory_routes.router,
+    prompt_routes.router,
+    long_term_memory_routes.router,
+    summary_view_routes.router,
+    working_memory_routes.redirects,
 )
 
 __all__ = ["router"]

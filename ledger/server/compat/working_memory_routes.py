@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 import msgspec
 from fastapi import Body as JsonBody
-from fastapi import Header, Query
+from fastapi import Header, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from ledger.application.namespace_reads import live_sessions
@@ -19,13 +19,15 @@ from ledger.server.compat.compat_bodies import WorkingMemoryBody, check_body
 from ledger.server.compat.compat_limits import ContextLimit, LimitOf, new_session_config
 from ledger.server.compat.compat_shapes import AcknowledgedOut, SessionsOut, WorkingMemoryOut
 from ledger.server.compat.locating import FoundSession, Locator
+from ledger.server.http.answer_headers import ETag
 from ledger.server.http.dependencies import ServiceOf
-from ledger.server.http.etags import ETag
 from ledger.server.http.route_kinds import compat_router
 from ledger.server.service import Service
 from ledger.session.state import SessionState
 
 router = compat_router(tags=["working memory"])
+#: Redirects for the two paths that clients also use without a final slash (http W-1).
+redirects = compat_router(include_in_schema=False)
 
 _WARNING: Final = (
     "messages[].created_at will become required in the next major version. Please provide timestamps for all messages."
@@ -210,3 +212,11 @@ def _answer(
         threshold=service.settings.summarization_threshold,
     )
     return Response(msgspec.json.encode(content), media_type="application/json", headers=headers)
+
+
+@redirects.get("/v1/working-memory", status_code=307)
+@redirects.post("/v1/long-term-memory", status_code=307)
+async def with_slash(request: Request) -> Response:
+    """Redirect to the path with a slash."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    return Response(status_code=307, headers={"location": f"{request.url.path}/{query}"})

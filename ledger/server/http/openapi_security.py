@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute
 
 from ledger.events import JsonObject
 from ledger.server.access import callers
-from ledger.server.http.index_age import INDEX_AGE
+from ledger.server.http.answer_headers import INDEX_AGE
 
 _SCHEME: Final = "token"
 _DESCRIPTION: Final = "A token of `memory-ledger token add`, or a JWT of the issuer; by the setting `AUTH_MODE`."

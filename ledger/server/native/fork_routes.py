@@ -1,21 +1,23 @@
-"""Fork a session within its namespace (http W-70)."""
+"""Fork a session within its namespace, and list the forks of it and of its parents (http W-70)."""
 
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
+from ledger.application.json_models.session_json import FamilyShape
 from ledger.application.json_models.shapes import Shape
 from ledger.errors import InvalidInput
 from ledger.events.names import check_name
 from ledger.events.strict_json import INT_MAX
-from ledger.server.access.callers import WriteCaller
+from ledger.server.access.callers import ReadCaller, WriteCaller
 from ledger.server.http.dependencies import ServiceOf
 from ledger.server.http.route_kinds import native_router
 from ledger.server.http.strict_body import StrictBody
 from ledger.server.native.session_conditions_of_writes import ConditionsOf, SessionOf, never_future, tag
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["managing"])
+families = native_router(prefix="/v1/sessions/{session_id}", tags=["sessions"])
 
 
 class NewFork(StrictBody):
@@ -66,3 +68,9 @@ async def fork(
     )
     await tag(response, session, forked.version, digest=bytes.fromhex(forked.hash), replayed=forked.replayed)
     return ForkShape.model_validate(forked)
+
+
+@families.get("/family", operation_id="get_family")
+async def family(session: SessionOf, caller: ReadCaller) -> FamilyShape:
+    """Return the session, those it was forked from, and all forks of these, at most 500."""
+    return FamilyShape.model_validate(await session.ledger.family(**session.names))

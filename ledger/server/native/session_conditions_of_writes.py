@@ -16,8 +16,8 @@ from ledger.events.ids import Stream
 from ledger.events.names import check_idempotency_key, check_name
 from ledger.events.strict_json import INT_MAX
 from ledger.memory import MemoryLedger
+from ledger.server.http.answer_headers import ETag
 from ledger.server.http.dependencies import HandleOf
-from ledger.server.http.etags import ETag
 from ledger.server.service import Service
 from ledger.session.entry_drafts import check_time
 from ledger.session.state import SessionState

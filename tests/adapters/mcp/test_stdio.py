@@ -142,9 +142,8 @@ mcp_routes(load_service_settings(mcp="on"))
 
 def test_importing_the_ledger_and_its_service_imports_no_sdk() -> None:
     """adapters AD-1."""
-    program = (
-        "import ledger.memory, ledger.adapters, ledger.server.application, ledger.cli.mcp, sys; print(*sys.modules)"
-    )
+    modules = "ledger.memory, ledger.adapters, ledger.server.application, ledger.cli.server_commands"
+    program = f"import {modules}, sys; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment()
     )
