@@ -57,7 +57,7 @@ def create_app(service: Service, settings: ServiceSettings, *, authenticator: Au
     app.state.namespace = service.namespace
     app.state.quotas = service.quotas
     app.state.metrics = service.metrics
-    app.router.routes += together(health.router, compat.router, native.router).routes
+    app.router.routes += together(health.router, compat.router, compat.redirects, native.router).routes
     app.router.routes += mcp_routes(settings)
     if settings.ui:
         app.router.routes += together(viewer_page.router, login_routes.begin, login_routes.rest).routes

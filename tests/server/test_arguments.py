@@ -22,7 +22,8 @@ from ledger.server.http.route_kinds import native_router, together
 from tests.support import probe_routes as probe
 
 ROUTES = [
-    cast(APIRoute, route) for route in together(health.router, compat.router, native.router, *probe.ROUTERS).routes
+    cast(APIRoute, route)
+    for route in together(health.router, compat.router, compat.redirects, native.router, *probe.ROUTERS).routes
 ]
 _TEXTS = ("", "a", "7", "-1", "1e3", "0", "true", "null", "x" * 300, "99999999999999999999999", "é")
 _BODIES: tuple[object, ...] = (

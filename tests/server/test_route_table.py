@@ -13,7 +13,9 @@ from ledger.server import compat, health, native
 from ledger.server.http.route_kinds import together
 from ledger.server.http.route_table import RouteTable
 
-ROUTES = [cast(Route, route) for route in together(health.router, compat.router, native.router).routes]
+ROUTES = [
+    cast(Route, route) for route in together(health.router, compat.router, compat.redirects, native.router).routes
+]
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 _VALUES = ("a", "", "search", "events", "{session_id}", "ä", "a.b", "stats")
 

@@ -8,7 +8,8 @@ router = together(
     prompt_routes.router,
     long_term_memory_routes.router,
     summary_view_routes.router,
-    working_memory_routes.redirects,
 )
 
-__all__ = ["router"]
+redirects = working_memory_routes.redirects
+
+__all__ = ["redirects", "router"]
