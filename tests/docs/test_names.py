@@ -1,6 +1,7 @@
 """One name, one meaning: the classes and type aliases of the two packages have names of their own."""
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -64,3 +65,35 @@ def test_a_value_is_no_alias(tmp_path: Path) -> None:
             "LIMIT = 10\nDefault = Config()\n_EMPTY = frozenset()\nT = TypeVar('T')\n"
         )
     assert _defined_twice(tmp_path) == {}
+
+
+#: Words that do not say what a thing is (style page). `kept` is in the glossary: a value beside the window.
+VAGUE = {"told", "said", "carry", "carried", "mend", "mended", "mighty", "bare", "guarded"}
+
+
+def _vague_names(root: Path) -> dict[str, str]:
+    """The names of functions, classes, arguments, variables and modules with a vague word, and a file of each."""
+    found = {}
+    for package in ("ledger", "projections"):
+        for path in sorted((root / package).rglob("*.py")):
+            names = {path.stem}
+            for node in ast.walk(ast.parse(path.read_text())):
+                match node:
+                    case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                        names.add(name)
+                    case ast.arg(arg=name) | ast.Name(id=name) | ast.Attribute(attr=name):
+                        names.add(name)
+            spaced = {name: re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower() for name in names}
+            vague = (name for name, words in spaced.items() if VAGUE & set(words.split("_")))
+            found |= dict.fromkeys(vague, str(path.relative_to(root)))
+    return found
+
+
+def test_no_name_is_vague() -> None:
+    assert _vague_names(ROOT) == {}
+
+
+def test_a_vague_name_is_found(tmp_path: Path) -> None:
+    (tmp_path / "ledger").mkdir()
+    (tmp_path / "ledger" / "carried_parts.py").write_text("class BareRoute: ...\ndef f(told): x.said = bareness = 1")
+    assert set(_vague_names(tmp_path)) == {"carried_parts", "BareRoute", "told", "said"}

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from ledger.adapters.langgraph.carried_channels import counted_parts, entry_id_of, name_in
+from ledger.adapters.langgraph.entry_messages import entry_id_of, message_in, name_in
 from ledger.adapters.langgraph.keys import BLOBS
 from ledger.adapters.langgraph.known_blobs import Typed
 from ledger.adapters.langgraph.stored_checkpoints import blob_bytes, typed_of
@@ -50,7 +50,7 @@ async def read_blobs(ledger: MemoryLedger, session: str, began: int, names: Sequ
         elif isinstance(payload, KeptSet):
             split[payload.key] = payload.value[_PARTS]
         elif isinstance(payload, EntryAdded):
-            name, typed = name_in(payload.entry_id), counted_parts(payload)
+            name, typed = name_in(payload.entry_id), message_in(payload)
             if name is not None and typed is not None:
                 found[name] = typed
     if split:

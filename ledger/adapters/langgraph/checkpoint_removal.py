@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
-from ledger.adapters.langgraph.carried_channels import carry
 from ledger.adapters.langgraph.checkpoint_place import CheckpointPlace
 from ledger.adapters.langgraph.checkpoint_reads import Reads
+from ledger.adapters.langgraph.entry_messages import put_messages
 from ledger.adapters.langgraph.keys import CHECKPOINTS, MESSAGES, WRITES, checkpoint_key, session_of
 from ledger.adapters.langgraph.runs import run_of, sessions
 from ledger.adapters.langgraph.state_window import all_entries
@@ -80,7 +80,7 @@ class Removals:
             return {"entries": [], "only_entries": True}
         fetched = await self._reads.fetch(ledger, left.thread_id, [reference], whole=True)
         entries = all_entries(zip(fetched.value(reference), fetched.message_names(reference), strict=True))
-        carry(entries, fetched.blobs.get)
+        put_messages(entries, fetched.blobs.get)
         return {"entries": entries, "only_entries": True}
 
     async def prune(self, ledger: MemoryLedger, thread_ids: Sequence[str], strategy: str) -> None:

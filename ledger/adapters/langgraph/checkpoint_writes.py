@@ -15,9 +15,9 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from ledger.adapters.foreign_names import key_of, storable
 from ledger.adapters.langgraph.blobs import blob_values
-from ledger.adapters.langgraph.carried_channels import carry
 from ledger.adapters.langgraph.checkpoint_place import CheckpointPlace
 from ledger.adapters.langgraph.checkpoint_reads import Reads
+from ledger.adapters.langgraph.entry_messages import put_messages
 from ledger.adapters.langgraph.keys import (
     CHECKPOINTS,
     COPIES,
@@ -120,7 +120,11 @@ class Writes:
         references = _references(checkpoint, new_versions, parent.values if parent else {}, stored)
         digests = _digests(references.get(MESSAGES), stored, parent)
         follows = newest is None or checkpoint["id"] >= newest.checkpoint_id
-        window = NOTHING_SHOWN if newest is None else NextWindow([], only=False, shown=newest.shown, said=newest.said)
+        window = (
+            NOTHING_SHOWN
+            if newest is None
+            else NextWindow([], only=False, shown=newest.shown, of_tasks=newest.of_tasks)
+        )
         if follows and not namespace and self._is_open:
             messages = values.get(MESSAGES, None if MESSAGES in checkpoint["channel_versions"] else [])
             asked = _input(values.get(_INPUT), references.get(_INPUT), stored)
@@ -142,7 +146,7 @@ class Writes:
         known_blobs = _NO_BLOBS if parent is None else self._threads.beside(session, parent.version)
         new = stored.lacking(read_blobs | known_blobs if read_blobs else known_blobs)
         kept = [
-            *blob_values(new, besides=carry(window.entries, stored.find)),
+            *blob_values(new, besides=put_messages(window.entries, stored.find)),
             *self._new_run(session, run_id, newest, parent),
             {"space": CHECKPOINTS, "key": checkpoint_key(namespace, checkpoint["id"]), "value": value},
         ]
@@ -156,7 +160,7 @@ class Writes:
             head = newest
             if follows:
                 names = namespace, checkpoint["id"], done.version
-                head = ThreadHead(*names, references, digests, _NO_BLOBS, run_id, window.shown, window.said, waits)
+                head = ThreadHead(*names, references, digests, _NO_BLOBS, run_id, window.shown, window.of_tasks, waits)
             blobs = [*new, *read_blobs]
             self._threads.add(session, blobs, done.first_version, done.version, head=head)
             if follows:

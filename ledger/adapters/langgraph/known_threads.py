@@ -24,7 +24,7 @@ class ThreadHead(msgspec.Struct, frozen=True):
     """A checkpoint as a step after it needs it: its run, its values' references, its messages' digests, its *blobs*.
 
     *shown* are the names of the messages that the window has: those of the checkpoint, and what was said since. None if
-    that is not known. *said* are the last of them, each with the id of the checkpoint after which a task wrote it. It
+    that is not known. *of_tasks* are the last of them, each with the id of the checkpoint after which its task wrote. It
     *waits* if the graph was called with what is a message only in the next checkpoint, such as ``("user", "Hello")``.
     """
 
@@ -36,12 +36,12 @@ class ThreadHead(msgspec.Struct, frozen=True):
     blobs: Set[str]
     run_id: str | None
     shown: list[str] | None
-    said: tuple[tuple[str, str], ...] = ()
+    of_tasks: tuple[tuple[str, str], ...] = ()
     waits: bool = False
 
     def size(self) -> int:
         """Return about how many bytes it takes."""
-        names = len(self.digests) + len(self.blobs) + len(self.shown or ()) + len(self.said)
+        names = len(self.digests) + len(self.blobs) + len(self.shown or ()) + len(self.of_tasks)
         return names * _NAME_BYTES + len(encode(self.values))
 
 
@@ -76,7 +76,7 @@ class _Namespace(msgspec.Struct):
         return sum(each.size() for each in (self.head, self.newest) if each is not None)
 
 
-class _Thread(msgspec.Struct, eq=False):
+class _KnownThread(msgspec.Struct, eq=False):
     """Versions of a session that this process wrote one after the other, so that nobody else wrote between."""
 
     first: int
@@ -149,8 +149,8 @@ class KnownThreads:
         thread = self._thread(session)
         known = _Namespace() if thread is None else self._namespace(thread, "")
         if thread is not None and known.head is not None and known.head.shown is not None:
-            said = *known.head.said, *((checkpoint_id, name) for name in names)
-            head = msgspec.structs.replace(known.head, shown=[*known.head.shown, *names], said=said)
+            of_tasks = *known.head.of_tasks, *((checkpoint_id, name) for name in names)
+            head = msgspec.structs.replace(known.head, shown=[*known.head.shown, *names], of_tasks=of_tasks)
             self._remember(thread, "", _Namespace(head, known.newest))
 
     def has_run(self, session: str, run_id: str) -> bool:
@@ -235,7 +235,7 @@ class KnownThreads:
         else:
             thread.doubt(checkpoint_id)
 
-    def _hold(self, session: str, thread: _Thread, namespace: str, newest: _Newest) -> None:
+    def _hold(self, session: str, thread: _KnownThread, namespace: str, newest: _Newest) -> None:
         thread.ahead.pop((namespace, newest.checkpoint_id), None)
         for key in [key for key in thread.ahead if key[0] == namespace and key[1] < newest.checkpoint_id]:
             del thread.ahead[key]
@@ -243,36 +243,36 @@ class KnownThreads:
         self._cache.add(_key(session), thread, thread.size())
         self._remember(thread, namespace, _Namespace(self._namespace(thread, namespace).head, newest))
 
-    def _begin(self, session: str, first: int) -> _Thread:
+    def _begin(self, session: str, first: int) -> _KnownThread:
         before = self._thread(session)
         unsure = self._unsure if before is None else before.doubted()
-        thread = _Thread(first, first, unsure, next(self._numbers))
+        thread = _KnownThread(first, first, unsure, next(self._numbers))
         self._cache.add(_key(session), thread, thread.size())
         return thread
 
-    def _at(self, session: str, version: int) -> _Thread | None:
+    def _at(self, session: str, version: int) -> _KnownThread | None:
         """Return what is known of a session that is at *version*; None if others wrote to it."""
         thread = self._thread(session)
         return thread if thread is not None and thread.last == version else None
 
-    def _thread(self, session: str) -> _Thread | None:
-        found: _Thread | None = self._cache.get(_key(session))
+    def _thread(self, session: str) -> _KnownThread | None:
+        found: _KnownThread | None = self._cache.get(_key(session))
         return found
 
-    def _namespace(self, thread: _Thread, namespace: str) -> _Namespace:
+    def _namespace(self, thread: _KnownThread, namespace: str) -> _Namespace:
         found: _Namespace | None = self._cache.get((_Namespace, thread.number, namespace))
         return found or _Namespace()
 
-    def _remember(self, thread: _Thread, namespace: str, known: _Namespace) -> None:
+    def _remember(self, thread: _KnownThread, namespace: str, known: _Namespace) -> None:
         self._cache.add((_Namespace, thread.number, namespace), known, known.size())
 
     def _forgotten(self, value: Any) -> None:
-        if isinstance(value, _Thread):
+        if isinstance(value, _KnownThread):
             self._unsure = max(self._unsure, value.doubted())
 
 
 def _key(session: str) -> tuple[type, str]:
-    return _Thread, session
+    return _KnownThread, session
 
 
 def _size(writes: _Encoded) -> int:

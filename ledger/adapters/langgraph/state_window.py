@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from ledger.adapters.langgraph.carried_channels import entry_id_of
+from ledger.adapters.langgraph.entry_messages import entry_id_of
 from ledger.adapters.langgraph.stored_checkpoints import is_messages
 from ledger.adapters.langgraph.thinking import thinking_of
 from ledger.errors import InvalidInput
@@ -70,14 +70,14 @@ def entries_of(message: BaseMessage, name: str, *, whole: bool = False) -> list[
 class NextWindow(NamedTuple):
     """The *entries* to add to the window, whether it then has *only* them, and the names of the messages in it then.
 
-    *said* are the last of these, each with the id of the checkpoint after which a task wrote it. *shown* is None if
+    *of_tasks* are the last of these, each with the id of the checkpoint after which a task wrote it. *shown* is None if
     nobody knows what the window has.
     """
 
     entries: list[dict[str, Any]]
     only: bool
     shown: list[str] | None
-    said: tuple[tuple[str, str], ...] = ()
+    of_tasks: tuple[tuple[str, str], ...] = ()
 
 
 NOTHING_SHOWN: Final = NextWindow([], only=False, shown=[])
@@ -102,21 +102,23 @@ def window_after(
     new = [pair for pair in asked if pair[1] not in known]
     own = [*names, *(name for _, name in new)]
     if before.shown is not None:
-        said = tuple(each for each in before.said if each[0] >= checkpoint_id and each[1] not in own)
-        later = [name for _, name in said]
+        of_tasks = tuple(each for each in before.of_tasks if each[0] >= checkpoint_id and each[1] not in own)
+        later = [name for _, name in of_tasks]
         old = len(before.shown) - len(later)
         if own[:old] + later == before.shown and (old >= len(own) or not later):
             rest = [*zip(messages[old:], names[old:], strict=True), *new[max(old - len(names), 0) :]]
-            return NextWindow(all_entries(rest), only=False, shown=own + later, said=said)
+            return NextWindow(all_entries(rest), only=False, shown=own + later, of_tasks=of_tasks)
     return NextWindow(all_entries([*zip(messages, names, strict=True), *new]), only=True, shown=own)
 
 
 def to_show(messages: Any, names: Sequence[str]) -> list[tuple[BaseMessage, str]]:
     """Return each of *messages* with its name; none if they are no messages, or if one is an order to remove others."""
-    said = [messages] if isinstance(messages, BaseMessage) else messages
-    if not isinstance(said, list) or any(not isinstance(each, BaseMessage) or each.type == "remove" for each in said):
+    values = [messages] if isinstance(messages, BaseMessage) else messages
+    if not isinstance(values, list) or any(
+        not isinstance(each, BaseMessage) or each.type == "remove" for each in values
+    ):
         return []
-    return list(zip(said, names, strict=True))
+    return list(zip(values, names, strict=True))
 
 
 def _storable(entry: dict[str, Any]) -> dict[str, Any]:

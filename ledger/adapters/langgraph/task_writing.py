@@ -9,8 +9,8 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from ledger.adapters.langgraph.blobs import blob_values
-from ledger.adapters.langgraph.carried_channels import carry
 from ledger.adapters.langgraph.checkpoint_reads import Reads
+from ledger.adapters.langgraph.entry_messages import put_messages
 from ledger.adapters.langgraph.keys import MESSAGES, WRITES, names_in, session_of, writes_key
 from ledger.adapters.langgraph.known_threads import KnownThreads
 from ledger.adapters.langgraph.state_window import all_entries, to_show
@@ -56,14 +56,14 @@ class TaskWriting:
         async with turn(self._turns, session, together=True):
             known, version = self._threads.blobs(session)
             new = {digest: typed for digest, typed in stored.blobs.items() if digest not in known}
-            said = self._said(session, checkpoint_id, messages)
-            entries = all_entries(said)
+            named = self._named_messages(session, checkpoint_id, messages)
+            entries = all_entries(named)
             own = {"space": WRITES, "key": writes_key(namespace, checkpoint_id, task_id), "value": value}
             leaves_out = len(new) < len(stored.blobs)  # so nobody may have ended their life
             guard: Guard = {"expected_version": version} if leaves_out else {}
             done = None
             try:
-                kept = [*blob_values(new, besides=carry(entries, stored.find)), own]
+                kept = [*blob_values(new, besides=put_messages(entries, stored.find)), own]
                 done = await write_once(ledger, session, kept, entries=entries, **guard)
             except VersionConflict:
                 entries = []
@@ -74,11 +74,11 @@ class TaskWriting:
             if done is not None:
                 self._threads.add(session, stored.blobs, done.first_version, done.version)
                 if entries:
-                    self._threads.show(session, checkpoint_id, [name for _, name in said])
+                    self._threads.show(session, checkpoint_id, [name for _, name in named])
                 self._threads.add_writes(session, namespace, checkpoint_id, TaskWrites(done.version, value))
         self._reads.known_blobs.add_all(new)
 
-    def _said(
+    def _named_messages(
         self,
         session: str,
         checkpoint_id: str,

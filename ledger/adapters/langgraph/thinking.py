@@ -43,5 +43,5 @@ def _item(entry: Mapping[str, Any]) -> dict[str, Any]:
         arguments = canonical_json(entry.get("arguments") or {}).decode()
         call_id = entry.get("tool_call_id", entry["entry_id"])
         return {"type": "function_call", "call_id": call_id, "name": entry["tool_name"], "arguments": arguments}
-    said = [{"type": "output_text", "text": entry["content"], "annotations": []}]
-    return {"type": "message", "role": "assistant", "content": said}
+    content = [{"type": "output_text", "text": entry["content"], "annotations": []}]
+    return {"type": "message", "role": "assistant", "content": content}

@@ -9,7 +9,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 
 from ledger.adapters.langgraph import LedgerSaver
 from ledger.adapters.langgraph import stored_checkpoints as stored
-from ledger.adapters.langgraph.carried_channels import counted_parts, name_in
+from ledger.adapters.langgraph.entry_messages import message_in, name_in
 from ledger.adapters.langgraph.keys import BLOBS
 from ledger.adapters.langgraph.known_blobs import KnownBlobs
 from ledger.adapters.langgraph.known_threads import KnownThreads
@@ -31,7 +31,7 @@ async def stored_blobs(ledger: MemoryLedger) -> Counter[str]:
         payload = event.payload
         if isinstance(payload, KeptSet) and payload.space == BLOBS:
             found[payload.key] += 1
-        elif isinstance(payload, EntryAdded) and counted_parts(payload) is not None:
+        elif isinstance(payload, EntryAdded) and message_in(payload) is not None:
             found[name_in(payload.entry_id) or ""] += 1
     return found
 

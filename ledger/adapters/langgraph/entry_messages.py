@@ -26,15 +26,15 @@ def name_in(entry_id: str) -> str | None:
     return entry_id.removeprefix(ENTRY).partition(".")[0] if entry_id.startswith(ENTRY) else None
 
 
-def carry(entries: Sequence[dict[str, Any]], find: Callable[[str], Typed | None]) -> set[str]:
+def put_messages(entries: Sequence[dict[str, Any]], find: Callable[[str], Typed | None]) -> set[str]:
     """Put each message of *entries* whose blob *find* knows into the data of its first entry; return their names.
 
     Also one that is stored already, so that an entry that is added again is equal.
     """
-    carried: set[str] = set()
+    found: set[str] = set()
     for entry in entries:
         name = name_in(entry["entry_id"])
-        typed = None if name is None or name in carried else find(name)
+        typed = None if name is None or name in found else find(name)
         if name is None or typed is None:
             continue
         kind, content = typed
@@ -42,11 +42,11 @@ def carry(entries: Sequence[dict[str, Any]], find: Callable[[str], Typed | None]
         if sum(map(len, parts)) <= _MOST_BYTES:
             serde = [kind, *(b64encode(part).decode() for part in parts)]
             entry["data"] = {**(entry.get("data") or {}), "sdk": _SDK, "v": _FORMAT, "serde": serde}
-            carried.add(name)
-    return carried
+            found.add(name)
+    return found
 
 
-def counted_parts(payload: EntryAdded) -> Typed | None:
+def message_in(payload: EntryAdded) -> Typed | None:
     """Return the message that an entry carries, as it was added; None if it carries none."""
     if not isinstance(payload.data, dict) or payload.data.get("sdk") != _SDK:
         return None
