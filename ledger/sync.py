@@ -73,7 +73,18 @@ class SyncMemoryLedger(Blocking, of=MemoryLedger):
 
         async def in_a_thread(*about: object) -> None:
             _handles_for.set(own)
-            outcome = await to_thread.run_sync(handler, *about)
+            began = []
+
+            def handled() -> object:
+                began.append(True)
+                return handler(*about)
+
+            try:
+                outcome = await to_thread.run_sync(handled)
+            except RuntimeError:
+                if began:
+                    raise
+                outcome = handled()  # from Python 3.12 on no thread begins while the interpreter ends
             if inspect.isawaitable(outcome):
                 await outcome
 

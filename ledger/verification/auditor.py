@@ -52,7 +52,7 @@ _ITEM_FIELDS: Final = {
     name: next(field for field in _ONE_FIELD if field in cls.__struct_fields__)
     for name, cls in EVENT_TYPES.items()
     if set(_ONE_FIELD) & set(cls.__struct_fields__)
-} | dict.fromkeys((KeptSet.type, KeptRemoved.type), "kept_id")
+} | dict.fromkeys((KeptSet.type, KeptRemoved.type), "value_id")
 
 
 class Auditor:

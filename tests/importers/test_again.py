@@ -231,7 +231,7 @@ async def test_a_change_of_the_window_that_is_read_otherwise_is_seen__IN_22(monk
     kept = {"preservedMessages": {"anchorUuid": uuid(6), "uuids": [uuid(3), uuid(4)]}}
     lines = [*talk, boundary(5, **kept), summary(6, 5, "a summary"), claude(7, 4, "user", "Where is it?")]
     ledger = ledger_over(InMemoryStore())
-    monkeypatch.setattr(claude_branch, "kept_by", lambda metadata, summary, order: ([], False, True))
+    monkeypatch.setattr(claude_branch, "left_by", lambda metadata, summary, order: ([], False, True))
     await imported(ledger, lines)
     assert len(await texts(ledger, SESSION)) == 2
     monkeypatch.undo()

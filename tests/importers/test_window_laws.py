@@ -83,7 +83,7 @@ async def test_the_window_is_what_the_format_says_on_postgres__IN_16(
 
 async def test_kept_messages_that_are_forgotten_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: as it was, a compaction of Claude Code left only its summary."""
-    monkeypatch.setattr(claude_branch, "kept_by", lambda *_: ([], False, True))
+    monkeypatch.setattr(claude_branch, "left_by", lambda *_: ([], False, True))
     assert await wrong("claude-code", seeds_to_fail(30))
 
 

@@ -94,7 +94,7 @@ async def test_entries_that_an_older_release_counted_are_named(
     ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as older:
-        older.setattr(tokenizers, "carried_by", lambda _: None)
+        older.setattr(tokenizers, "counted_parts", lambda _: None)
         await ledger.add_messages("s", screen(1))
     await ledger.add_messages("s", screen(2))
     context = await ledger.get_context("s")

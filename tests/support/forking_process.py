@@ -9,6 +9,7 @@ import asyncio
 import multiprocessing
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -73,6 +74,8 @@ async def asynchronous(url: str) -> None:
 
 
 if __name__ == "__main__":
+    # from Python 3.12 on: the parent has the thread of the ledger, which is what is tried here
+    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     how, what, *rest = sys.argv[1:]
     if what == "async":
         asyncio.run(asynchronous(rest[0]))

@@ -24,7 +24,7 @@ class ThreadHead(msgspec.Struct, frozen=True):
     """A checkpoint as a step after it needs it: its run, its values' references, its messages' digests, its *blobs*.
 
     *shown* are the names of the messages that the window has: those of the checkpoint, and what was said since. None if
-    that is not known. *of_tasks* are the last of them, each with the id of the checkpoint after which its task wrote. It
+    that is not known. *of_tasks* are the last of them, each with the id of the checkpoint after which a task wrote. It
     *waits* if the graph was called with what is a message only in the next checkpoint, such as ``("user", "Hello")``.
     """
 

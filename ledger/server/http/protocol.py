@@ -178,4 +178,4 @@ def as_bytes(response: Response) -> bytes:
 
 def deadline_protocol(settings: ServiceSettings) -> type[DeadlineProtocol]:
     """Return the protocol class with the limits of *settings*."""
-    return type("GuardedProtocol", (DeadlineProtocol,), {"settings": settings})
+    return type("DeadlineProtocol", (DeadlineProtocol,), {"settings": settings})
