@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # so that types are known; each module is loaded when one of 
     import ledger.application.searching.session_search
     import ledger.application.transferring.transfer_sessions
     import ledger.application.writing.configuration
+    import ledger.application.writing.entry_changes
     import ledger.application.writing.entry_writes
     import ledger.application.writing.key_values
     import ledger.application.writing.lifetime
@@ -164,8 +165,8 @@ class MemoryLedger:
     add_entries = operation(lambda: ledger.application.writing.entry_writes.add_entries)
     add_messages = operation(lambda: ledger.application.writing.provider_messages.add_messages)
     write_sessions = operation(lambda: ledger.application.writing.session_writes.write_sessions)
-    edit_entry = operation(lambda: ledger.application.writing.entry_writes.edit_entry)
-    remove_entry = operation(lambda: ledger.application.writing.entry_writes.remove_entry)
+    edit_entry = operation(lambda: ledger.application.writing.entry_changes.edit_entry)
+    remove_entry = operation(lambda: ledger.application.writing.entry_changes.remove_entry)
     remove_entries = operation(lambda: ledger.application.writing.tail.remove_entries)
     pop_entry = operation(lambda: ledger.application.writing.tail.pop_entry)
     replace_tail = operation(lambda: ledger.application.writing.tail.replace_tail)

@@ -1,4 +1,4 @@
-"""Add, edit and remove entries."""
+"""Add entries, one or a batch."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -6,24 +6,20 @@ from typing import Any, Unpack
 
 import msgspec
 
-from ledger.application.commands.write_requests import CommandsFor, Decision, Written
+from ledger.application.commands.write_requests import Decision, Written
 from ledger.application.handle import NamespaceHandle
-from ledger.application.session_start import new_entry, opening_commands, resuming_commands, starts_life
+from ledger.application.session_start import new_entry, opening_commands, starts_life
 from ledger.application.writing.added_entries import added_entries, in_draft_order, known_entries
 from ledger.application.writing.session_object import data_change
 from ledger.application.writing.values_by_digest import keep_once
-from ledger.application.writing.whole_answers import whole_removals
-from ledger.errors import EntryCovered, EntryNotFound, InvalidInput
+from ledger.errors import InvalidInput
 from ledger.events import EntryAdded, JsonObject, KnownToWriter, ToolStatus
 from ledger.events.ids import Stream
-from ledger.events.names import check_entry_id
 from ledger.events.strict_json import check_integer
-from ledger.history.log_reads import read_entry
 from ledger.indexes.search.knowledge import check_usable
-from ledger.llm.tokenizers import TOKENIZERS
-from ledger.results import Added, AddedEntry, ConfigLike, EntryFields, Guard, Version
-from ledger.session.commands import AddEntries, Command, EditEntry
-from ledger.session.entry_drafts import EntryDraft, check_content, check_filled, check_metadata, draft_entry
+from ledger.results import Added, AddedEntry, ConfigLike, EntryFields
+from ledger.session.commands import AddEntries
+from ledger.session.entry_drafts import EntryDraft, check_metadata, draft_entry
 from ledger.session.key_value_drafts import KeptDraft
 from ledger.session.state import SessionState
 from projections.entries import Entry, added
@@ -145,81 +141,6 @@ async def add_entries(
         expected_version=expected_version,
         config=None if config is None else check_usable(memory_config.load(config)),
     )
-
-
-async def edit_entry(
-    handle: NamespaceHandle, session_id: str, entry_id: str, content: str, **guard: Unpack[Guard]
-) -> Version:
-    """Replace the text of an active entry and return the session's version; the old text stays in history.
-
-    Raises:
-        EntryNotFound: the session has no such entry, or has removed it.
-        EntryCovered: a summary stands for the entry.
-        VersionConflict: the session is not at *expected_version*.
-        InvalidInput: the text is too large, or blank where text is required.
-    """
-    check_content(content)
-
-    async def commands_for(state: SessionState) -> Sequence[Command]:
-        entry = None if starts_life(handle, state) else state.window.newest(entry_id)
-        if entry is None:
-            raise EntryNotFound(entry_id)
-        check_filled(content, entry.kind)
-        edited = msgspec.structs.replace(entry, content=content, data=None)  # a request carries the new text alone
-        count = TOKENIZERS[state.config.tokenizer].count(edited)
-        edit = EditEntry(
-            write_id=handle.services.clock.ulid(),
-            entry_id=entry_id,
-            content=content,
-            tokens=count.tokens,
-            tokenizer=count.tokenizer,
-            fallback=count.fallback,
-        )
-        return [*resuming_commands(handle, state), edit]
-
-    stream = handle.stream(session_id, guard.get("user_id"))
-    return await _change(handle, stream, commands_for, "edit_entry", guard, entry_id=entry_id, content=content)
-
-
-async def remove_entry(handle: NamespaceHandle, session_id: str, entry_id: str, **guard: Unpack[Guard]) -> Version:
-    """Remove an active entry from the window and return the session's version; the entry stays in history.
-
-    With it go the rest of its answer and the results of its calls: providers refuse a request with a part of them.
-
-    Raises:
-        EntryNotFound: the session has no such entry, or has removed it.
-        EntryCovered: a summary stands for the entry.
-        VersionConflict: the session is not at *expected_version*.
-    """
-
-    async def commands_for(state: SessionState) -> Sequence[Command]:
-        if starts_life(handle, state):
-            raise EntryNotFound(entry_id)
-        return [*resuming_commands(handle, state), *whole_removals(handle, state, [entry_id])]
-
-    stream = handle.stream(session_id, guard.get("user_id"))
-    return await _change(handle, stream, commands_for, "remove_entry", guard, entry_id=entry_id)
-
-
-async def _change(
-    handle: NamespaceHandle, stream: Stream, commands_for: CommandsFor, operation: str, guard: Guard, **body: str
-) -> Version:
-    check_entry_id(body["entry_id"], field="entry_id")
-    try:
-        written = await handle.change(stream, commands_for, operation, body, guard)
-    except EntryNotFound:
-        await _refuse_covered(handle, stream, body["entry_id"])
-        raise
-    return Version(written.version, replayed=written.replayed)
-
-
-async def _refuse_covered(handle: NamespaceHandle, stream: Stream, entry_id: str) -> None:
-    state = await handle.services.states.newest(stream)
-    if starts_life(handle, state):
-        return
-    entry = await read_entry(handle.services.store, stream, state, entry_id)
-    if entry.status == "covered":
-        raise EntryCovered(entry_id)
 
 
 async def _add_one(handle: NamespaceHandle, session_id: str, entry: JsonObject, fields: EntryFields) -> AddedEntry:

@@ -8,8 +8,8 @@ from ledger.application.handle import NamespaceHandle, check_guard
 from ledger.application.reading.transcript import read_transcript
 from ledger.application.session_start import new_entry, opening_commands, resuming_commands, starts_life
 from ledger.application.writing.added_entries import added_entries
+from ledger.application.writing.entry_changes import whole_removals
 from ledger.application.writing.values_by_digest import keep_once
-from ledger.application.writing.whole_answers import whole_removals
 from ledger.errors import EntryNotFound, InvalidInput
 from ledger.events import EntryRemoved
 from ledger.events.ids import Stream
