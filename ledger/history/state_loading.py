@@ -101,10 +101,11 @@ class States(Generic[S]):
         cached = self._cache.get(stream)
         if cached is None:
             return False
-        if cached.version >= events[-1].version:  # it was read from the log meanwhile, or the log went back
-            return cached.version > events[-1].version or _is_same(cached.digest, digest)
+        version = cached.version
+        if version >= events[-1].version:  # it was read from the log meanwhile, or the log went back
+            return version > events[-1].version or _is_same(cached.digest, digest)
         if (
-            events[0].version != cached.version + 1
+            events[0].version != version + 1
             or not _is_same(cached.digest, follows)
             or events[-1].version - cached.state.version > QUEUED_EVENTS
             or events[-1].version - cached.snapshot_version >= EVERY_EVENTS

@@ -153,7 +153,7 @@ async def test_a_compactor_that_stops_after_a_discarded_result_is_noticed(
         queue = job.request.block is not None and isinstance(event.payload, CompactionCompleted)
         return then_from if queue else then_from + 1
 
-    monkeypatch.setattr(compactor, "_next_evaluation", forgets)
+    monkeypatch.setattr(compactor, "next_evaluation", forgets)
 
     async def any_of(tried: Iterable[int]) -> None:
         for seed in tried:

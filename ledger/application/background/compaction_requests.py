@@ -1,6 +1,7 @@
 """From a plan to a recorded request, with everything that its summarizer call needs. Source: R-CMP-3."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
+from datetime import timedelta
 from functools import partial
 
 import msgspec
@@ -8,13 +9,13 @@ import msgspec
 from ledger.application.background.compaction_log import log_outcome
 from ledger.application.commands.command_handler import CommandHandler
 from ledger.application.commands.write_requests import Decision, WriteOptions
-from ledger.events import CompactionCompleted, CompactionRequested, PlannedCall, RecordedEvent
+from ledger.events import CompactionCompleted, CompactionRequested, PlannedCall, RecordedEvent, to_datetime
 from ledger.events.codec import decode
 from ledger.events.ids import Stream
 from ledger.llm.compaction.compaction_result import CompactionResult, result_of
 from ledger.llm.compaction.dialogue import Dialogue, dialogue_of
 from ledger.ports import Clock, Store, Summarizer
-from ledger.session.commands import RequestCompaction
+from ledger.session.commands import Command, FailCompaction, RequestCompaction
 from ledger.session.state import SessionState
 from projections.entries import Entry
 from projections.log.history import HISTORY
@@ -49,12 +50,20 @@ class RequestOutcome(msgspec.Struct, frozen=True):
 
 
 class CompactionRequests:
-    """Records what a plan asks for, on the newest state of a session."""
+    """Records what a plan asks for, on the newest state of a session, and what no process will carry out.
 
-    def __init__(self, store: Store, commands: CommandHandler, clock: Clock) -> None:
+    *running* has the ids of the compactions of this process. Those of another one are stale *lease_s* seconds after
+    their request.
+    """
+
+    def __init__(
+        self, store: Store, commands: CommandHandler, clock: Clock, *, lease_s: float, running: Container[str]
+    ) -> None:
         self._store = store
         self._commands = commands
         self._clock = clock
+        self._lease = timedelta(seconds=lease_s)
+        self._running = running
 
     async def request(
         self,
@@ -107,6 +116,31 @@ class CompactionRequests:
             return RequestOutcome(written.state, done=result_of(written.events[-1], erased))
         assert job is not None
         return RequestOutcome(written.state, job=job(request, written.events[0].version))
+
+    def stale(self, state: SessionState) -> list[str]:
+        """Return the compactions of other processes whose lease has passed."""
+        if not state.compactions.in_flight:
+            return []
+        taken_before = self._clock.now() - self._lease
+        return [
+            flight.request.compaction_id
+            for flight in state.compactions.in_flight
+            if flight.request.compaction_id not in self._running and to_datetime(flight.recorded_us) < taken_before
+        ]
+
+    async def abandon_stale(self, stream: Stream, *, actor: str) -> SessionState:
+        """Record the stale compactions of the newest state as abandoned; return the state after it."""
+
+        async def commands_for(state: SessionState) -> Sequence[Command]:
+            return [
+                FailCompaction(self._clock.ulid(), compaction_id, "abandoned", "its process is gone")
+                for compaction_id in self.stale(state)
+            ]
+
+        written = await self._commands.write(stream, commands_for, actor=actor)
+        for event in written.events:
+            log_outcome(stream, event)
+        return written.state
 
     async def _covered(self, stream: Stream, state: SessionState, plan: CompactionPlan) -> tuple[Entry, ...]:
         """Return the entries that *plan* covers; a block may include some that have left the window (R-001-6)."""

@@ -8,7 +8,6 @@ covers have not changed meanwhile.
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from functools import partial
 from typing import Unpack
 from uuid import UUID
@@ -16,37 +15,26 @@ from uuid import UUID
 import msgspec
 
 from ledger.application.background.compaction_log import log_outcome
+from ledger.application.background.compaction_outcomes import next_evaluation, outcome_of, recorded_outcome
 from ledger.application.background.compaction_requests import CompactionJob, CompactionRequests, RequestOutcome
 from ledger.application.background.rebuilder import Rebuilder
 from ledger.application.commands.command_handler import CommandHandler
 from ledger.application.commands.write_requests import Idempotency, WriteOptions
-from ledger.errors import CompactionInProgress, CompactionUnderWay, LedgerError, SummarizerFailed
-from ledger.events import (
-    CompactionCompleted,
-    CompactionDiscarded,
-    CompactionFailed,
-    CompactionRequested,
-    RecordedEvent,
-    to_datetime,
-)
-from ledger.events.codec import decode
+from ledger.errors import CompactionInProgress, CompactionUnderWay, LedgerError
+from ledger.events import CompactionCompleted, CompactionFailed, CompactionRequested, RecordedEvent
 from ledger.events.ids import Stream
 from ledger.history.state_loading import States
 from ledger.llm.compaction.compaction_result import CompactionResult, result_of, result_of_event
-from ledger.llm.compaction.summarizing import execute
 from ledger.llm.summarizers.extractive import Extractive
 from ledger.llm.summarizers.model_answers import CountedSummarizer, ModelCalls
-from ledger.llm.tokenizers import TOKENIZERS
 from ledger.ports import Clock, Store, Summarizer
 from ledger.replay.what_if.recorded_answers import SummaryCache
-from ledger.session.commands import Command, CompleteCompaction, FailCompaction
+from ledger.session.commands import Command
 from ledger.session.state import SessionState
 from ledger.session.views import compaction_may_be_due, plan_automatic, plan_manual
 from projections.strategies.base import CompactionPlan
 
 log = logging.getLogger("ledger")
-
-_OUTCOMES = (CompactionCompleted, CompactionFailed, CompactionDiscarded)
 
 
 class ManualCompaction(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,9 +65,7 @@ class Compactor:
         self._store = store
         self._states = states
         self._commands = commands
-        self._requests = CompactionRequests(store, commands, clock)
         self._clock = clock
-        self._lease = timedelta(seconds=lease_s)
         self._completed = completed
         self._failed = failed
         self._models = models
@@ -87,6 +73,7 @@ class Compactor:
         self._of_session: dict[UUID, Summarizer] = {}
         self._most_in_a_row: int | None = None
         self._running: dict[str, tuple[Stream, asyncio.Task[RecordedEvent | None]]] = {}
+        self._requests = CompactionRequests(store, commands, clock, lease_s=lease_s, running=self._running)
         self.rebuilder = Rebuilder(
             store,
             commands,
@@ -134,7 +121,7 @@ class Compactor:
             cached = self._states.folded(stream, version)
             if cached is not None and cached[0].rebuild is not None:
                 self.rebuilder.resume(stream, cached[0], actor=actor)
-            if cached is not None and not compaction_may_be_due(*cached) and not self._stale(cached[0]):
+            if cached is not None and not compaction_may_be_due(*cached) and not self._requests.stale(cached[0]):
                 return
             state = await self._states.known(stream, version) or await self._states.newest(stream)
         except LedgerError as fault:
@@ -184,7 +171,7 @@ class Compactor:
             Unavailable: it is unknown whether the outcome was recorded.
         """
         # R-000-5
-        await self._abandon(stream, actor)
+        await self._requests.abandon_stale(stream, actor=actor)
         requested = await self._request(
             stream,
             lambda state: plan_manual(state, request.key, force=request.force, keep_tokens=request.keep_tokens),
@@ -217,11 +204,10 @@ class Compactor:
         _, running = self._running.get(compaction_id, (stream, None))
         if running is not None:
             await asyncio.wait([running], timeout=wait_s)
-        for stored in await self._store.events.read_stream(stream, after=request.version):
-            event = decode(stored)
-            if isinstance(event.payload, _OUTCOMES) and event.payload.compaction_id == compaction_id:
-                return msgspec.structs.replace(result_of_event(event), replayed=True)
-        raise CompactionUnderWay(compaction_id)
+        outcome = await recorded_outcome(self._store, stream, compaction_id, after=request.version)
+        if outcome is None:
+            raise CompactionUnderWay(compaction_id)
+        return msgspec.structs.replace(result_of_event(outcome), replayed=True)
 
     async def settle(self, stream: Stream | None = None) -> None:
         """Wait until this process runs no compaction and no rebuild of *stream*, or of any session."""
@@ -260,31 +246,7 @@ class Compactor:
     async def abandon_stale(self, stream: Stream, state: SessionState, *, actor: str) -> SessionState:
         """Record as abandoned the compactions that a process started and never ended; return the state after it."""
         # R-CMP-10
-        return await self._abandon(stream, actor) if self._stale(state) else state
-
-    async def _abandon(self, stream: Stream, actor: str) -> SessionState:
-
-        async def commands_for(state: SessionState) -> Sequence[Command]:
-            return [
-                FailCompaction(self._clock.ulid(), compaction_id, "abandoned", "its process is gone")
-                for compaction_id in self._stale(state)
-            ]
-
-        written = await self._commands.write(stream, commands_for, actor=actor)
-        for event in written.events:
-            log_outcome(stream, event)
-        return written.state
-
-    def _stale(self, state: SessionState) -> list[str]:
-        """Return the compactions of other processes whose lease has passed."""
-        if not state.compactions.in_flight:
-            return []
-        taken_before = self._clock.now() - self._lease
-        return [
-            flight.request.compaction_id
-            for flight in state.compactions.in_flight
-            if flight.request.compaction_id not in self._running and to_datetime(flight.recorded_us) < taken_before
-        ]
+        return await self._requests.abandon_stale(stream, actor=actor) if self._requests.stale(state) else state
 
     def _start(
         self, job: CompactionJob, *, then_from: int | None, calls: int = 0
@@ -300,7 +262,7 @@ class Compactor:
         *calls* were made before, since the same write.
         """
         summarizer = CountedSummarizer(job.summarizer)
-        outcome = await self._outcome(job, summarizer)
+        outcome = await outcome_of(job, summarizer, clock=self._clock, models=self._models)
 
         async def commands_for(state: SessionState) -> Sequence[Command]:
             return [outcome]
@@ -320,44 +282,12 @@ class Compactor:
             self._completed(job.stream, result_of(event, event.payload))
         elif isinstance(event.payload, CompactionFailed) and event.payload.reason != "abandoned":
             self._failed(job.stream, event.payload)
-        skip = _next_evaluation(job, event, then_from)
+        skip = next_evaluation(job, event, then_from)
         if skip is not None:
             await self.evaluate(
                 job.stream, written.state, actor=job.actor, skip=skip, calls=calls + max(1, summarizer.calls)
             )
         return event
-
-    async def _outcome(self, job: CompactionJob, summarizer: Summarizer) -> CompleteCompaction | FailCompaction:
-        compaction_id = job.request.compaction_id
-        try:
-            outcome = await execute(
-                job.request,
-                job.dialogue,
-                summarizer,
-                on_failure=job.on_failure,
-                tokenizer=TOKENIZERS[job.tokenizer],
-                clock=self._clock,
-                models=self._models,
-            )
-        except SummarizerFailed as failure:
-            return FailCompaction(self._clock.ulid(), compaction_id, failure.reason, str(failure)[:500])
-        except asyncio.CancelledError:  # the services are closing
-            return FailCompaction(self._clock.ulid(), compaction_id, "abandoned", "the ledger was closed")
-        return CompleteCompaction(self._clock.ulid(), compaction_id, outcome)
-
-
-def _next_evaluation(job: CompactionJob, event: RecordedEvent, then_from: int | None) -> int | None:
-    """Return from which compaction of the config on to evaluate after the outcome *event*; None for not at all."""
-    # R-CMP-8
-    if isinstance(event.payload, CompactionFailed) and event.payload.reason == "abandoned":
-        return None  # the ledger is closing, or another worker took over
-    if event.version > job.version + 1:
-        return 0  # batches or outcomes came meanwhile, whose evaluation found this one running
-    if isinstance(event.payload, CompactionDiscarded):
-        return then_from or 0
-    if then_from is None:
-        return None
-    return then_from if job.request.block is not None else then_from + 1
 
 
 def _automatic(key: str, state: SessionState) -> CompactionPlan | None:

@@ -5,8 +5,9 @@ import logging
 from collections.abc import Sequence
 from typing import TypeVar, Unpack
 
+from ledger.application.commands.first_answers import append_request, earlier_receipts, first_answer
 from ledger.application.commands.joint_writes import JointWrites
-from ledger.application.commands.planned_append import decided_events, live_until, opens_life
+from ledger.application.commands.planned_append import decided_events, live_until, opens_life, recorded_events
 from ledger.application.commands.session_turns import SessionTurns
 from ledger.application.commands.write_requests import (
     CommandsFor,
@@ -17,18 +18,16 @@ from ledger.application.commands.write_requests import (
     WriteOptions,
     Written,
 )
-from ledger.errors import IdempotencyMismatch, LedgerError, Unreadable, VersionConflict
+from ledger.errors import LedgerError, Unreadable, VersionConflict
 from ledger.events import Event, RecordedEvent
-from ledger.events.codec import decode
 from ledger.events.ids import Stream
 from ledger.history.state_loading import States
-from ledger.ports import AppendRequest, Clock, Receipt, Store, StreamWrite
+from ledger.ports import Clock, Receipt, Store, StreamWrite
 from ledger.ports.contention import until_uncontended
 from ledger.ports.event_encoding import stream_write
 from ledger.session.commands import OpenSession
 from ledger.session.decide import decide
 from ledger.session.state import SessionState
-from projections.values.ranges import ranges_of
 
 T = TypeVar("T")
 log = logging.getLogger("ledger")
@@ -241,28 +240,10 @@ class CommandHandler:
     ) -> Written:
         """Append *events*, encoded as *write*. Those *decided_on* a cached state may wait for a reader."""
         stream = write.stream
-        request = AppendRequest(
-            writes=(write,),
-            request_id=idempotency.request_id if idempotency else None,
-            request_hash=idempotency.request_hash if idempotency else None,
-        )
-        appended = await self._store.events.append(request)
+        appended = await self._store.events.append(append_request([write], idempotency))
         if appended.replayed:
-            return await self._first_answer(stream, appended.receipts)
-        recorded = tuple(
-            [
-                RecordedEvent(
-                    receipt.version,
-                    receipt.position,
-                    receipt.event_id,
-                    new.occurred_us,
-                    receipt.recorded_us,
-                    new.actor,
-                    event,
-                )
-                for event, new, receipt in zip(events, write.events, appended.receipts, strict=True)
-            ]
-        )
+            return await first_answer(self._store, self._states, stream, appended.receipts)
+        recorded = recorded_events(write, events, appended.receipts)
         digest = appended.receipts[-1].hash
         if decided_on is not None and self._states.queue(stream, recorded, digest, follows=appended.follows):
             return Written(decided_on, recorded, appended.receipts)
@@ -286,19 +267,8 @@ class CommandHandler:
 
     async def _earlier(self, stream: Stream, idempotency: Idempotency | None) -> Written | None:
         """Return the first answer to a request; None if it was not carried out before."""
-        if idempotency is None:
-            return None
-        found = await self._store.events.find_request(stream, idempotency.request_id)
-        if found is None:
-            return None
-        if found.request_hash != idempotency.request_hash:
-            raise IdempotencyMismatch
-        return await self._first_answer(stream, found.receipts)
-
-    async def _first_answer(self, stream: Stream, receipts: Sequence[Receipt]) -> Written:
-        versions = ranges_of(receipt.version for receipt in receipts)
-        events = tuple(decode(stored) for stored in await self._store.events.read_versions(stream, versions))
-        return Written(await self._states.newest(stream), events, tuple(receipts), replayed=True)
+        receipts = await earlier_receipts(self._store, stream, idempotency)
+        return None if receipts is None else await first_answer(self._store, self._states, stream, receipts)
 
     def _save_snapshot_if_due(self, stream: Stream) -> None:
         """Save a snapshot in the background if one is due; without it reads are slower but correct."""

@@ -6,19 +6,18 @@ from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
+from ledger.application.commands.first_answers import append_request, earlier_receipts, first_answer
 from ledger.application.commands.planned_append import decided_events, live_until, opens_life, recorded_events
 from ledger.application.commands.session_turns import SessionTurns
 from ledger.application.commands.write_requests import Decision, Idempotency, SessionPart, Written
-from ledger.errors import IdempotencyMismatch, LedgerError, VersionConflict
+from ledger.errors import LedgerError, VersionConflict
 from ledger.events import Event, RecordedEvent
-from ledger.events.codec import decode
 from ledger.events.ids import Stream
 from ledger.history.state_loading import States
-from ledger.ports import AppendRequest, Clock, Receipt, Store, StreamWrite
+from ledger.ports import Clock, Receipt, Store, StreamWrite
 from ledger.ports.contention import until_uncontended
 from ledger.ports.event_encoding import stream_write
 from ledger.session.state import SessionState
-from projections.values.ranges import ranges_of
 
 T = TypeVar("T")
 
@@ -99,14 +98,10 @@ class JointWrites:
         return _DecidedPart(state, decision.note, events, write)
 
     async def _append(self, decided: Sequence[_DecidedPart[T]], idempotency: Idempotency | None) -> JointAnswers[T]:
-        request = AppendRequest(
-            writes=tuple(each.write for each in decided),
-            request_id=idempotency.request_id if idempotency else None,
-            request_hash=idempotency.request_hash if idempotency else None,
-        )
-        appended = await self._store.events.append(request)
+        writes = [each.write for each in decided]
+        appended = await self._store.events.append(append_request(writes, idempotency))
         if appended.replayed:
-            return await self._first_answers([each.write.stream for each in decided], appended.receipts)
+            return await self._first_answers([write.stream for write in writes], appended.receipts)
         answers: JointAnswers[T] = []
         for each in decided:
             stream = each.write.stream
@@ -122,26 +117,16 @@ class JointWrites:
         self, parts: Sequence[SessionPart[T]], idempotency: Idempotency | None
     ) -> JointAnswers[T] | None:
         """Return the first answer to a request; None if it was not carried out before."""
-        if idempotency is None:
-            return None
         streams = [part.stream for part in parts]
         anchor = min(streams, key=lambda stream: stream.stream_id)  # the request is stored under the lowest id
-        found = await self._store.events.find_request(anchor, idempotency.request_id)
-        if found is None:
-            return None
-        if found.request_hash != idempotency.request_hash:
-            raise IdempotencyMismatch
-        return await self._first_answers(streams, found.receipts)
+        receipts = await earlier_receipts(self._store, anchor, idempotency)
+        return None if receipts is None else await self._first_answers(streams, receipts)
 
     async def _first_answers(self, streams: Sequence[Stream], receipts: Sequence[Receipt]) -> JointAnswers[T]:
-        answers: JointAnswers[T] = []
-        for stream in streams:
-            own = _receipts_of(stream, receipts)
-            versions = ranges_of(receipt.version for receipt in own)
-            stored = await self._store.events.read_versions(stream, versions) if own else []
-            state = await self._states.newest(stream)
-            answers.append((Written(state, tuple(map(decode, stored)), own, replayed=True), None))
-        return answers
+        return [
+            (await first_answer(self._store, self._states, stream, _receipts_of(stream, receipts)), None)
+            for stream in streams
+        ]
 
 
 def _receipts_of(stream: Stream, receipts: Sequence[Receipt]) -> tuple[Receipt, ...]:

@@ -219,13 +219,14 @@ async def answer_to_adding(
     if ids:
         new = {entry.entry_id for entry in entries}
         known = await known_entries(handle, stream, written.state, [item_id for item_id in ids if item_id not in new])
+    version = written.version
     if not written.replayed:
         _notify_added(handle, stream, written)
         if entries:
-            await handle.services.compactor.evaluate_added(stream, written.version, actor=handle.actor)
+            await handle.services.compactor.evaluate_added(stream, version, actor=handle.actor)
     return Added(
         session_id=stream.session_id,
-        version=written.version,
+        version=version,
         entries=in_draft_order(drafts, entries, known) if known or len(entries) < len(drafts) else entries,
         replayed=written.replayed,
     )
