@@ -6,11 +6,14 @@
 Source: trust H-18, R-TOK-7.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 
 from ledger.errors import LogCorrupted
 from ledger.events import EVENT_TYPES, Event, JsonObject, OpaqueEvent, RecordedEvent, StoredEvent, UndecodedEvent
 from ledger.events.canonical import canonical_json
+from ledger.events.chain import check_versions
 from ledger.events.upcasts import UpcastFailed, reads_as, upcast
 
 PLAIN, SALTED, SEALED = 0, 1, 2  # trust H-18: JSON; salt + JSON; encrypted (second stage)
@@ -68,6 +71,16 @@ def decode(stored: StoredEvent | UndecodedEvent) -> RecordedEvent:
         stored.actor,
         payload,
     )
+
+
+def decode_in_order(events: Sequence[StoredEvent | UndecodedEvent], *, after: int) -> list[RecordedEvent]:
+    """Decode *events*, as `decode` does, that follow version *after* of their session one by one.
+
+    Raises:
+        LogCorrupted: a version is missing, or occurs twice.
+    """
+    check_versions(events, after=after)
+    return [decode(stored) for stored in events]
 
 
 def decode_payload(type_: str, schema_version: int, body: bytes) -> Event | OpaqueEvent:

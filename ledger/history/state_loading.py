@@ -9,24 +9,22 @@ from datetime import datetime
 from typing import Final, Generic, TypeVar
 
 from ledger.errors import LogRolledBack, NotFound, SessionNotFound, VersionNotFound
-from ledger.events import RecordedEvent, StoredEvent, UndecodedEvent
-from ledger.events.chain import ZERO_HASH, check_versions
-from ledger.events.codec import decode
+from ledger.events import RecordedEvent
+from ledger.events.chain import ZERO_HASH
+from ledger.events.codec import decode_in_order
 from ledger.events.ids import Stream
 from ledger.history.page_cache import PageCache
 from ledger.history.snapshot_form import SnapshotForm, Versioned
 from ledger.history.state_cache import STATES_B, CachedState, StateCache
 from ledger.history.stored_snapshots import StoredSnapshots
 from ledger.ports import Store
-from projections.entry_page import EntryPage, PagesMissing
-from projections.values.ranges import union
+from projections.entry_page import PagesMissing
 
 _PAGE: Final = 5_000
 FIRST_AFTER_EVENTS = 128  # events of a session to its first snapshot: most sessions are short
 EVERY_EVENTS = 64  # events from one snapshot to the next
 QUEUED_EVENTS: Final = 32  # that wait for a reader of a session
 CONTENT_B: Final = 16_000_000  # bytes of content in memory
-
 
 S = TypeVar("S", bound=Versioned)
 T = TypeVar("T")
@@ -53,7 +51,7 @@ class States(Generic[S]):
         self._form = form
         self._projection = form.projection
         self._snapshots = StoredSnapshots(store, form)
-        self._contents = PageCache(content_b)
+        self._contents = PageCache(store, content_b)
         self._cache = StateCache(form.size_b, capacity=capacity, states_b=states_b)
         #: Whether the log was found to lack events that had been read or written here.
         self.saw_rollback = False
@@ -193,19 +191,7 @@ class States(Generic[S]):
 
     async def reading(self, stream: Stream, state: S, read: Callable[[], Awaitable[T]]) -> T:
         """Return the result of *read*, a read of *state*; it runs again when content that it needs was loaded."""
-        loaded: list[EntryPage] = []  # stays until the end, or reads that run at once would drop each other's content
-        around = 0
-        try:
-            while True:
-                try:
-                    return await read()
-                except PagesMissing as missing:
-                    loaded += await self._fill(stream, state, missing.pages, around=around)
-                    around = 2 * around + 1
-        finally:
-            for page in loaded:
-                page.readers -= 1
-            self._contents.trim()
+        return await self._contents.reading(stream, lambda: self._form.pages(state), read)
 
     async def absence(self, stream: Stream, moment: datetime | None = None) -> NotFound:
         """Return the error for a version that *stream* does not have, or for a *moment* before its first event."""
@@ -254,7 +240,7 @@ class States(Generic[S]):
             state, digest = await self._catch_up(stream, state, known, version)
             return state, at, digest
         tail = [stored for stored in events if stored.version > at]
-        folded = await self._fold(stream, state, _in_order(tail, after=at))
+        folded = await self._fold(stream, state, decode_in_order(tail, after=at))
         digest = events[-1].hash if events and events[-1].version == folded.version else None
         if len(events) == _PAGE:
             folded, digest = await self._catch_up(stream, folded, digest, version)
@@ -279,7 +265,7 @@ class States(Generic[S]):
                     raise self._rolled_back()
                 digest = newest.hash
             following = page[known:]
-            state = await self._fold(stream, state, _in_order(following, after=state.version))
+            state = await self._fold(stream, state, decode_in_order(following, after=state.version))
             digest = following[-1].hash if following else digest
             if len(following) < _PAGE:
                 break
@@ -299,24 +285,6 @@ class States(Generic[S]):
         except PagesMissing:
             return await self.view(stream, state, lambda: self._projection.fold(events, state))
 
-    async def _fill(self, stream: Stream, state: S, missing: Sequence[EntryPage], *, around: int) -> list[EntryPage]:
-        """Load the content of the *missing* pages and, so that a long read needs few turns, of pages *around* them.
-
-        Return the loaded pages, each with one reader more.
-        """
-        pages = self._form.pages(state)
-        wanted = {id(page): page for page in missing}
-        for index in [at for at, page in enumerate(pages) if id(page) in wanted] if around else ():
-            near = pages[max(0, index - around) : index + around + 1]
-            wanted.update((id(page), page) for page in near if page.entries is None)
-        needed = union([page.needed for page in wanted.values()])
-        events = {event.version: decode(event) for event in await self._store.events.read_versions(stream, needed)}
-        for page in wanted.values():
-            page.fill(events)
-            page.readers += 1
-        self._contents.hold(wanted.values())
-        return list(wanted.values())
-
     def _keep(self, stream: Stream, state: S, snapshot_version: int, digest: bytes | None) -> S:
         """Cache *state*, whose newest event has the hash *digest*, unless a newer one came; return the newest."""
         before = self._cache.get(stream)
@@ -329,13 +297,3 @@ class States(Generic[S]):
 def _is_same(known: bytes | None, before: bytes | None) -> bool:
     """Tell whether two hashes are those of one event, as far as they are known."""
     return known is None or before is None or known == before
-
-
-def _in_order(events: Sequence[StoredEvent | UndecodedEvent], *, after: int) -> list[RecordedEvent]:
-    """Decode *events*.
-
-    Raises:
-        LogCorrupted: they are not those after version *after*, without gaps.
-    """
-    check_versions(events, after=after)
-    return [decode(stored) for stored in events]

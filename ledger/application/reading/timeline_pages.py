@@ -5,8 +5,7 @@ from typing import Final
 from ledger.application.handle import NamespaceHandle
 from ledger.errors import SessionNotFound
 from ledger.events import ConfigChanged, RecordedEvent, SessionOpened
-from ledger.events.chain import check_versions
-from ledger.events.codec import decode
+from ledger.events.codec import decode, decode_in_order
 from ledger.events.ids import Stream
 from ledger.events.strict_json import check_integer
 from ledger.session.state import SESSION, SessionState, end_of_batch
@@ -48,10 +47,9 @@ async def timeline(
     while page.page.version < until:
         at = page.page.version
         stored = await store.events.read_stream(stream, after=at, until=until, limit=_CHUNK)
-        check_versions(stored, after=at)
         if not stored:
             break
-        events = [decode(event) for event in stored]
+        events = decode_in_order(stored, after=at)
         drops = drops or any(_decides_drops(event) for event in events)
         if drops and state is None:
             state = await handle.services.states.past(stream, version=at) if at else SESSION.initial

@@ -9,8 +9,7 @@ import msgspec
 from ledger.application.handle import NamespaceHandle
 from ledger.errors import InvalidInput, SessionNotFound, VersionNotFound
 from ledger.events import EntryAdded, EntryEdited, RecordedEvent
-from ledger.events.chain import check_versions
-from ledger.events.codec import decode
+from ledger.events.codec import decode_in_order
 from ledger.events.strict_json import check_integer
 from ledger.history.departures import summary_in
 from ledger.history.item_history import read_items
@@ -91,10 +90,9 @@ async def find(
     matches: list[TextMatch] = []
     while at < until:
         stored = await store.events.read_stream(stream, after=at, until=until, limit=_CHUNK)
-        check_versions(stored, after=at)
         if not stored:
             break
-        hits = [hit for event in map(decode, stored) if (hit := _hit(event)) and wanted.search(hit.text)]
+        hits = [hit for event in decode_in_order(stored, after=at) if (hit := _hit(event)) and wanted.search(hit.text)]
         versions = sorted({hit.entry for hit in hits if hit.entry})
         items = await read_items(store, stream, ranges.ranges_of(versions), until=until) if versions else {}
         entries = {number: item.item for number, item in items.items() if isinstance(item.item, Entry)}
