@@ -17,7 +17,7 @@ from ledger.memory import MemoryLedger
 from ledger.ports import SummaryText
 from ledger.results import WhatIf
 from ledger.session.entry_drafts import EntryDraft
-from ledger.session.state import end_of_batch
+from ledger.session.evolve import end_of_batch
 from ledger.stores.in_memory import InMemoryStore
 from projections.prompts import SummaryRequest
 from projections.summaries import Summary

@@ -21,7 +21,7 @@ from ledger.formats.importers import Conversation, documents, read
 from ledger.llm.compaction.compaction_result import CompactionResult
 from ledger.memory import MemoryLedger
 from ledger.results import Context
-from ledger.session.state import SESSION
+from ledger.session.evolve import SESSION
 from ledger.stores.embedded.server import DATABASE, EmbeddedServer
 from ledger.stores.factory import prepare
 from ledger.stores.postgres import PostgresStore, Target

@@ -19,7 +19,8 @@ from ledger.events import (
     Ranges,
     StrategyProgress,
 )
-from ledger.session.state import SessionState, end_of_batch, progress_from
+from ledger.session.evolve import end_of_batch, progress_from
+from ledger.session.state import SessionState
 from projections.compactions import Compactions
 from projections.items import Items, Numbering
 from projections.strategies import COMPACTIONS

@@ -46,12 +46,13 @@ from ledger.session.commands import (
     RestoreState,
     SetExpiry,
 )
+from ledger.session.evolve import end_of_batch
 from ledger.session.merge.merge_fields import members_to_set
 from ledger.session.merge.merging import merge
 from ledger.session.merge.put_command import PutSession
 from ledger.session.rebuild_commands import AnswerRebuild, CompleteRebuild, FailRebuild, RequestRebuild
 from ledger.session.restore_decisions import configure, replace_state, restore
-from ledger.session.state import SessionState, end_of_batch
+from ledger.session.state import SessionState
 from projections.entries import Entry
 from projections.memory_config import config
 from projections.stats import Counts

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from ledger.errors import LedgerError
 from ledger.events import EntryAdded, RecordedEvent
-from ledger.session.state import SESSION, SessionState, evolve
+from ledger.session.evolve import SESSION, evolve
+from ledger.session.state import SessionState
 from projections import window
 from projections.compactions import Compactions
 from projections.entries import Entry, added

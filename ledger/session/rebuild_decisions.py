@@ -23,6 +23,7 @@ from ledger.events import (
 )
 from ledger.events.limits import EVENTS_PER_APPEND
 from ledger.session.continuation import counted_failures, counted_items, folded_json
+from ledger.session.evolve import end_of_batch
 from ledger.session.rebuild_commands import (
     AnswerRebuild,
     CompleteRebuild,
@@ -30,7 +31,7 @@ from ledger.session.rebuild_commands import (
     ReplayedCompaction,
     RequestRebuild,
 )
-from ledger.session.state import SessionState, end_of_batch
+from ledger.session.state import SessionState
 from projections.memory_config import config
 from projections.rebuilds import Rebuild
 from projections.values import ranges

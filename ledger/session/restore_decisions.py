@@ -18,9 +18,10 @@ from ledger.events import (
 )
 from ledger.session.commands import ChangeConfig, ReplaceState, RestoreState
 from ledger.session.continuation import continuation_of, entries_of_blocks, renumbered
+from ledger.session.evolve import SESSION, end_of_batch
 from ledger.session.merge.merge_fields import context_text
 from ledger.session.merge.merging import merge, started
-from ledger.session.state import SESSION, SessionState, end_of_batch
+from ledger.session.state import SessionState
 from projections.memory_config import config
 from projections.stats import Counts
 from projections.summaries import Summary

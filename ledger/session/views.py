@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from ledger.errors import CompactionInProgress, InvalidInput
 from ledger.events import EntryAdded, RecordedEvent, to_datetime
-from ledger.session.state import SessionState, end_of_batch
+from ledger.session.evolve import end_of_batch
+from ledger.session.state import SessionState
 from projections.entries import Entry
 from projections.stats import MemoryMetrics, SessionStats
 from projections.strategies import COMPACTIONS, WINDOWS

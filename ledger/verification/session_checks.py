@@ -19,8 +19,9 @@ from ledger.ports.derived_rows import IndexedPart
 from ledger.ports.job_queue import SessionJobs
 from ledger.ports.search_index import StreamChange
 from ledger.ports.session_index import IndexedSession
+from ledger.session.evolve import end_of_batch
 from ledger.session.fast_fold import SESSION_IN_RUNS
-from ledger.session.state import SessionState, end_of_batch
+from ledger.session.state import SessionState
 from ledger.verification.live_builds import LiveBuild
 from projections.log.backlog import BACKLOG, Backlog
 from projections.values.ranges import ranges_of

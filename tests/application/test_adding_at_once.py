@@ -20,7 +20,8 @@ from ledger.history.state_loading import States
 from ledger.memory import MemoryLedger
 from ledger.ports import Appended, AppendRequest, Store
 from ledger.results import AddedEntry
-from ledger.session.state import SESSION, SessionState
+from ledger.session.evolve import SESSION
+from ledger.session.state import SessionState
 from ledger.stores.decorators import EventStoreDecorator
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import group_commit

@@ -15,7 +15,8 @@ from ledger.events.ids import Stream
 from ledger.llm.compaction.compaction_result import CompactionResult
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.session.state import SESSION, SessionState, end_of_batch
+from ledger.session.evolve import SESSION, end_of_batch
+from ledger.session.state import SessionState
 from ledger.stores.in_memory import InMemoryStore
 from projections.log.lineage import LINEAGE
 from tests.support.ledgers import ledger_over

@@ -18,7 +18,7 @@ from ledger.events.ids import Stream
 from ledger.history import state_loading, stored_snapshots
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.session.state import end_of_batch
+from ledger.session.evolve import end_of_batch
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
 from tests.application.conftest import SMALL, contents, talk

@@ -13,7 +13,7 @@ from ledger.events.codec import decode
 from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.session.state import SESSION, end_of_batch
+from ledger.session.evolve import SESSION, end_of_batch
 from ledger.session.views import stats_of, window_of
 from ledger.stores.in_memory import InMemoryStore
 from projections.log.history import HISTORY

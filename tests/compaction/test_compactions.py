@@ -24,7 +24,7 @@ from ledger.session.commands import (
     RemoveEntry,
     RequestCompaction,
 )
-from ledger.session.state import end_of_batch
+from ledger.session.evolve import end_of_batch
 from ledger.session.views import plan_manual, stats_of
 from projections.memory_config import config
 from tests.support.driver import Driven, Scripted, exact, raises, text_of, too_long

@@ -12,7 +12,7 @@ from ledger.events import CompactionFailed as Failed
 from ledger.events import CompactionRequested, EntryAdded
 from ledger.memory import MemoryLedger
 from ledger.ports import SummaryText
-from ledger.session.state import SESSION, end_of_batch
+from ledger.session.evolve import SESSION, end_of_batch
 from ledger.stores.in_memory import InMemoryStore
 from projections.prompts import SummaryRequest
 from tests.support.driver import Driven, Scripted, SetClock, raises, text_of

@@ -17,7 +17,7 @@ from ledger.history import snapshots, state_loading, stored_snapshots
 from ledger.llm.compaction.compaction_result import CompactionResult
 from ledger.memory import MemoryLedger
 from ledger.results import Added, AddedEntry
-from ledger.session.state import SESSION
+from ledger.session.evolve import SESSION
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from tests.support.databases import Server

@@ -17,7 +17,7 @@ from ledger.events import RecordedEvent
 from ledger.events.codec import decode_payload
 from ledger.history import fold_results
 from ledger.history.snapshots import dehydrate
-from ledger.session.state import SESSION
+from ledger.session.evolve import SESSION
 from projections.log import backlog
 from projections.memory_config import config
 from projections.paged_entries import PagedEntries

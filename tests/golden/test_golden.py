@@ -33,7 +33,7 @@ from ledger.events.codec import PLAIN, SALT_BYTES, SALTED, SEALED, decode, decod
 from ledger.events.upcasts import STEPS, UpcastFailed, upcast
 from ledger.history import fold_results
 from ledger.history.fold_results import fold_digest
-from ledger.session.state import SESSION
+from ledger.session.evolve import SESSION
 from projections.log.history import HISTORY
 from projections.log.timeline import describe
 from tests.golden.histories import histories, results

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ledger.events import CompactionCompleted, EntryAdded, Event
-from ledger.session.state import end_of_batch
+from ledger.session.evolve import end_of_batch
 from ledger.session.views import window_of
 from projections.log.history import HISTORY
 from projections.rendering import context_text

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ledger.errors import SummaryMissing
 from ledger.events import CompactionCompleted, EntryAdded, RecordedEvent
 from ledger.replay.what_if.config_replay import Replay
-from ledger.session.state import SESSION
+from ledger.session.evolve import SESSION
 from projections.entries import Entry
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.values import ranges

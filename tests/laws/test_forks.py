@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ledger.events import ConfigChanged, EntryAdded, ForkedFrom, RecordedEvent, SessionOpened
-from ledger.session import state as session_state
-from ledger.session.state import SESSION, SessionState, end_of_batch
+from ledger.session import evolve as session_fold
+from ledger.session.evolve import SESSION, end_of_batch
+from ledger.session.state import SessionState
 from ledger.session.views import window_of
 from projections.log.history import HISTORY
 from projections.log.lineage import LINEAGE
@@ -99,14 +100,14 @@ def test_the_law_rejects_a_fork_that_begins_anew(monkeypatch: pytest.MonkeyPatch
         config = memory_config.load(payload.config)
         return SessionState(event.version, payload.write_id, opened=True, config=config)
 
-    monkeypatch.setattr(session_state, "_forked", anew)
+    monkeypatch.setattr(session_fold, "_forked", anew)
     with pytest.raises(AssertionError):
         check_fork(BLOCKS, BUSY, place, BUSY)
 
 
 def test_the_law_rejects_a_fork_that_forgets_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control."""
-    sound = session_state._forked
-    monkeypatch.setattr(session_state, "_forked", lambda *given: replace(sound(*given), progress=()))
+    sound = session_fold._forked
+    monkeypatch.setattr(session_fold, "_forked", lambda *given: replace(sound(*given), progress=()))
     with pytest.raises(AssertionError):
         check_fork(BLOCKS, BUSY, 1, BUSY)

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ledger.events import EntryAdded, ForkedFrom
+from ledger.session import evolve as session_fold
 from ledger.session import restore_decisions
-from ledger.session import state as session_state
 from ledger.session.commands import ClearSession, OpenSession, RestoreState
+from ledger.session.evolve import end_of_batch
 from ledger.session.merge.merge_fields import body_of, context_text
 from ledger.session.merge.merging import ids_to_look_up
 from ledger.session.merge.put_command import IfMatch, PriorItems, PutSession, ReturningMessage, StoredItem, TokenCount
-from ledger.session.state import SessionState, end_of_batch
+from ledger.session.state import SessionState
 from ledger.session.views import window_of
 from projections.entries import Entry
 from projections.log.history import HISTORY
@@ -234,6 +235,6 @@ def test_the_law_rejects_a_count_that_begins_anew__LAW_28(monkeypatch: pytest.Mo
     """Negative control."""
     removed = [*TURNS, Step("remove", place=0.5), Step("remove", place=0.9)]
     check(detour, BLOCKS, removed, TURNS[:3], TURNS)
-    monkeypatch.setattr(session_state, "_continued", lambda state, continuation: ())
+    monkeypatch.setattr(session_fold, "_continued", lambda state, continuation: ())
     with pytest.raises(AssertionError):
         check(detour, BLOCKS, removed, TURNS[:3], TURNS)

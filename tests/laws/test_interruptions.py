@@ -18,7 +18,8 @@ from ledger.events import (
     RecordedEvent,
     SessionCleared,
 )
-from ledger.session.state import SESSION, SessionState, end_of_batch
+from ledger.session.evolve import SESSION, end_of_batch
+from ledger.session.state import SessionState
 from projections.projection import Projection
 from projections.strategies import COMPACTIONS
 from projections.values import ranges

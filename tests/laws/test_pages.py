@@ -19,7 +19,8 @@ from ledger.events import (
     SessionCleared,
 )
 from ledger.history import snapshots
-from ledger.session.state import SESSION, SessionState, evolve
+from ledger.session.evolve import SESSION, evolve
+from ledger.session.state import SessionState
 from ledger.session.views import metrics_of, plan_automatic, stats_of, window_of
 from projections import entry_page
 from projections.entries import Entry

@@ -13,7 +13,8 @@ from ledger.ports import Store, SummaryText
 from ledger.replay.what_if.recorded_answers import Unanswered, cache_of
 from ledger.results import WhatIf
 from ledger.session import rebuild_decisions
-from ledger.session.state import SESSION, SessionState, end_of_batch
+from ledger.session.evolve import SESSION, end_of_batch
+from ledger.session.state import SessionState
 from ledger.stores.in_memory import InMemoryStore
 from projections.log.entry_fates import TimelinePage
 from projections.log.history import HISTORY

@@ -12,7 +12,8 @@ from ledger.replay.what_if.config_replay import replay
 from ledger.replay.what_if.recorded_answers import cache_of
 from ledger.replay.what_if.replayed import Replayed
 from ledger.session.commands import ChangeConfig
-from ledger.session.state import SESSION, SessionState, end_of_batch
+from ledger.session.evolve import SESSION, end_of_batch
+from ledger.session.state import SessionState
 from ledger.session.views import stats_of, window_of
 from projections.entries import Entry
 from projections.log.history import HISTORY

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.session.state import SessionState, end_of_batch
+from ledger.session.evolve import end_of_batch
+from ledger.session.state import SessionState
 from projections.strategies import rolling_blocks
 from projections.strategies.rolling import Rolling, shown_items
 from projections.strategies.rolling_blocks import Blocks, RollingBlocks

@@ -17,7 +17,7 @@ from ledger.errors import InvalidInput, SessionNotFound, Unreadable
 from ledger.events import OpaqueEvent
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.session.state import SESSION, end_of_batch
+from ledger.session.evolve import SESSION, end_of_batch
 from ledger.stores.in_memory import InMemoryStore
 from projections.log.entry_fates import Timeline, TimelinePage
 from projections.log.history import HISTORY

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.session.state import end_of_batch
+from ledger.session.evolve import end_of_batch
 from ledger.session.views import stats_of, window_of
 from projections.entries import Entry
 from projections.memory_config.budget import budget_of

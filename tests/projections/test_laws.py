@@ -14,7 +14,7 @@ from ledger.events import Event, OpaqueEvent, RecordedEvent, SessionOpened
 from ledger.events.codec import decode
 from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
-from ledger.session.state import SESSION
+from ledger.session.evolve import SESSION
 from ledger.stores.in_memory import InMemoryStore
 from projections.log.history import HISTORY
 from projections.log.lineage import LINEAGE

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from ledger.results import Context
-from ledger.session.state import end_of_batch
+from ledger.session.evolve import end_of_batch
 from ledger.session.views import window_of
 from projections.prompts import marked
 from projections.rendering import NO_RESULT, chat_messages, context_text, rolling_shape, summary_as_message

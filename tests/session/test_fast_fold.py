@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from ledger.events import EntryAdded, ExpirySet
 from ledger.session import fast_fold
+from ledger.session.evolve import SESSION
 from ledger.session.fast_fold import SESSION_IN_RUNS
-from ledger.session.state import SESSION
 from projections.entries import Entry
 from projections.paged_entries import PagedEntries
 from projections.values.packed_versions import Versions

@@ -7,7 +7,8 @@ from ledger.errors import DuplicateEntry, EntryNotFound
 from ledger.events import EntryAdded, EntryEdited, EntryRemoved, SessionCleared, SessionOpened
 from ledger.session.commands import AddEntries, ChangeConfig, ClearSession, EditEntry, OpenSession, RemoveEntry
 from ledger.session.decide import decide
-from ledger.session.state import SESSION, SessionState
+from ledger.session.evolve import SESSION
+from ledger.session.state import SessionState
 from ledger.session.views import stats_of, window_of
 from projections.log.history import HISTORY
 from projections.memory_config import config

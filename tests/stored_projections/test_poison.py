@@ -22,8 +22,9 @@ from ledger.indexes.stored_projections import session_list
 from ledger.long_term_memory.record_writer import records_stream
 from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store, StreamWrite
+from ledger.session.evolve import SESSION, evolve
 from ledger.session.fast_fold import SESSION_IN_RUNS
-from ledger.session.state import SESSION, SessionState, evolve
+from ledger.session.state import SessionState
 from tests.support.ledgers import ledger_over
 
 #: Events that a session cannot be folded with: of a newer release, damaged, or with a config that is not there.

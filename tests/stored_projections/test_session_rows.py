@@ -12,7 +12,8 @@ from ledger.events.ids import Stream
 from ledger.indexes.stored_projections import session_rows
 from ledger.indexes.stored_projections.session_rows import next_row, row_of
 from ledger.ports.session_index import IndexedSession
-from ledger.session.state import SESSION, SessionState
+from ledger.session.evolve import SESSION
+from ledger.session.state import SessionState
 from tests.projections.test_laws import ANY_EVENT
 from tests.support.examples import up_to
 from tests.support.histories import STEPS, Step, configs, happened, mixed

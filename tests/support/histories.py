@@ -18,7 +18,7 @@ from ledger.formats.state.session_state import export_state
 from ledger.formats.state.state_import import import_state
 from ledger.llm.tokenizers import entry_event
 from ledger.session.commands import ClearSession, EditEntry, RemoveEntry
-from ledger.session.state import SESSION
+from ledger.session.evolve import SESSION
 from ledger.session.views import plan_automatic
 from projections.entries import Entry
 from projections.log.history import HISTORY

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from ledger.events.clock import SystemClock
 from ledger.memory import MemoryLedger
 from ledger.ports import Store, SummaryText
-from ledger.session.state import end_of_batch
+from ledger.session.evolve import end_of_batch
 from projections.entries import Entry
 from projections.prompts import SummaryRequest
 from projections.summaries import Summary

@@ -18,6 +18,7 @@ from ledger.events import (
 )
 from ledger.session.commands import OpenSession
 from ledger.session.decide import decide
+from ledger.session.evolve import SESSION
 from ledger.session.merge.merging import ids_to_look_up
 from ledger.session.merge.put_command import (
     Blind,
@@ -30,7 +31,7 @@ from ledger.session.merge.put_command import (
     ThreeWay,
     TokenCount,
 )
-from ledger.session.state import SESSION, SessionState
+from ledger.session.state import SessionState
 from projections.memory_config import config
 from projections.working_memory import ServedView
 

@@ -7,7 +7,7 @@ from ledger.errors import LedgerError
 from ledger.events import EntryAdded, Event, RecordedEvent
 from ledger.session.commands import AddEntries, Command, OpenSession
 from ledger.session.decide import decide
-from ledger.session.state import SESSION
+from ledger.session.evolve import SESSION
 from projections.memory_config import config
 from tests.support.notation import batches, entry
 

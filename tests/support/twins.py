@@ -12,7 +12,8 @@ from ledger.events.codec import decode
 from ledger.events.ids import Stream, ulid
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.session.state import SESSION, SessionState, end_of_batch
+from ledger.session.evolve import SESSION, end_of_batch
+from ledger.session.state import SessionState
 from tests.support.ledgers import ledger_over
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")

@@ -9,7 +9,7 @@ import pytest
 
 from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
-from ledger.session.state import SESSION
+from ledger.session.evolve import SESSION
 from ledger.stores.postgres import PostgresStore
 from ledger.stores.postgres.snapshot_store import PostgresSnapshots
 from tests.support.databases import Server

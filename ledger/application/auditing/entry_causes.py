@@ -9,7 +9,8 @@ from ledger.events.codec import decode
 from ledger.events.ids import Stream
 from ledger.history.departures import SummaryEnd, read_ends, read_request
 from ledger.history.log_reads import EntryFate, EntryRecord, FateStatus
-from ledger.session.state import SessionState, end_of_batch
+from ledger.session.evolve import end_of_batch
+from ledger.session.state import SessionState
 from projections.memory_config.budget import part_of
 from projections.memory_config.config import load
 

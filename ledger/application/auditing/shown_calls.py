@@ -15,7 +15,8 @@ from ledger.events.chain import check_versions
 from ledger.events.codec import decode
 from ledger.events.ids import Stream
 from ledger.events.strict_json import check_integer
-from ledger.session.state import SESSION, SessionState
+from ledger.session.evolve import SESSION
+from ledger.session.state import SessionState
 from projections.token_limits import hidden
 from projections.values import ranges
 

@@ -17,7 +17,7 @@ from ledger.history.log_page import LogPage, read_log
 from ledger.history.log_reads import EntryRecord, LoggedEvent, read_entry, read_feed
 from ledger.history.paging import stream_pages
 from ledger.results import When
-from ledger.session.state import SESSION, end_of_batch
+from ledger.session.evolve import SESSION, end_of_batch
 from ledger.verification import VerifyReport, verify_namespace, verify_session
 from projections.values import ranges
 

@@ -17,7 +17,8 @@ from ledger.history.entry_reads import read_entries
 from ledger.results import Context, RecordedContext, Rendering, When
 from ledger.session.commands import Command, RecordContext
 from ledger.session.entry_drafts import check_time
-from ledger.session.state import SessionState, end_of_batch
+from ledger.session.evolve import end_of_batch
+from ledger.session.state import SessionState
 from ledger.session.views import current_turn
 from projections.entries import Entry
 from projections.values import ranges

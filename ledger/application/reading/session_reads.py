@@ -12,8 +12,9 @@ from ledger.events.strict_json import check_integer
 from ledger.ports.session_index import IndexedSession, LifeFilter, LifeStatus, SessionFilter
 from ledger.results import When
 from ledger.session.entry_drafts import check_time
+from ledger.session.evolve import end_of_batch
 from ledger.session.key_value_drafts import check_key
-from ledger.session.state import SessionState, end_of_batch
+from ledger.session.state import SessionState
 from ledger.session.views import metrics_of, stats_of
 from projections.entries import Entry
 from projections.log.history import HISTORY, History, PastEntry

@@ -8,7 +8,8 @@ from ledger.events import ConfigChanged, RecordedEvent, SessionOpened
 from ledger.events.codec import decode, decode_in_order
 from ledger.events.ids import Stream
 from ledger.events.strict_json import check_integer
-from ledger.session.state import SESSION, SessionState, end_of_batch
+from ledger.session.evolve import SESSION, end_of_batch
+from ledger.session.state import SessionState
 from projections.log.entry_fates import Timeline, TimelinePage
 from projections.memory_config import config
 from projections.strategies import COMPACTIONS

@@ -16,7 +16,8 @@ from ledger.events.ids import Stream
 from ledger.events.strict_json import check_integer
 from ledger.formats.importers.elements.steps import NOTE
 from ledger.results import Context, When
-from ledger.session.state import SessionState, end_of_batch
+from ledger.session.evolve import end_of_batch
+from ledger.session.state import SessionState
 from projections.entries import Entry
 from projections.memory_config.budget import Budget, EntryPart, limit_path, part_of
 from projections.summaries import Summary

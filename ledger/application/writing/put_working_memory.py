@@ -18,8 +18,9 @@ from ledger.events.ids import Stream
 from ledger.history.item_history import prior_items
 from ledger.results import Precondition, PutResult
 from ledger.session.commands import Command
+from ledger.session.evolve import end_of_batch
 from ledger.session.merge.put_command import Blind, Body, Evidence, IfMatch, PriorItems, PutSession, ThreeWay
-from ledger.session.state import SessionState, end_of_batch
+from ledger.session.state import SessionState
 from projections.memory_config.config import MemoryConfig
 from projections.strategies.progressive import Progressive
 from projections.working_memory import ServedView

@@ -12,7 +12,8 @@ import msgspec
 from ledger.events import EntryAdded, JsonObject
 from ledger.session.commands import IMPORTED, ImportedSummary, ReplaceState
 from ledger.session.continuation import continuation_of
-from ledger.session.state import SessionState, end_of_batch
+from ledger.session.evolve import end_of_batch
+from ledger.session.state import SessionState
 from ledger.session.views import stats_of
 from projections.log.history import History, PastEntry
 from projections.summaries import Summary

@@ -16,7 +16,8 @@ from ledger.indexes.jobs.due import WorkPlan, due_jobs, due_runs
 from ledger.indexes.stored_projections.log_pages import read_page
 from ledger.ports import Store
 from ledger.ports.job_queue import JOBS, SessionJobs
-from ledger.session.state import SESSION, SessionState
+from ledger.session.evolve import SESSION
+from ledger.session.state import SessionState
 from projections.log.backlog import BACKLOG, Backlog
 from projections.records.summary_views import SUMMARY_VIEWS, VIEWS, SummaryViews
 

@@ -16,7 +16,7 @@ from ledger.indexes.stored_projections.session_list import SessionIndex, row_wit
 from ledger.ports import Store
 from ledger.ports.projection_store import FoldedPage, NamedEvent, Place
 from ledger.ports.session_index import IndexedSession
-from ledger.session.state import SESSION
+from ledger.session.evolve import SESSION
 
 
 class SessionIndexes:

@@ -22,7 +22,8 @@ from ledger.indexes.stored_projections.session_rows import next_row, row_of, unr
 from ledger.indexes.stored_projections.session_runs import runs_of
 from ledger.ports import Store
 from ledger.ports.session_index import EVERY_SESSION, IndexedSession, SessionFilter
-from ledger.session.state import SESSION, SessionState
+from ledger.session.evolve import SESSION
+from ledger.session.state import SessionState
 
 VERSION: Final = 4  # raise it when a row's meaning changes: a new build is then made beside the old one
 

@@ -34,7 +34,8 @@ from ledger.events import (
 )
 from ledger.events.ids import Stream
 from ledger.ports.session_index import IndexedSession
-from ledger.session.state import SessionState, end_of_batch
+from ledger.session.evolve import end_of_batch
+from ledger.session.state import SessionState
 from ledger.session.views import failing_of
 from projections.memory_config import config
 

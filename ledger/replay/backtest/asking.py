@@ -10,7 +10,8 @@ from ledger.events import EntryAdded, RecordedEvent
 from ledger.llm.tokenizers import TOKENIZERS
 from ledger.replay.backtest.questions import Question, Transcript
 from ledger.replay.what_if.replayed import Replayed
-from ledger.session.state import SESSION, SessionState
+from ledger.session.evolve import SESSION
+from ledger.session.state import SessionState
 from ledger.session.views import window_of
 from projections.log.history import HISTORY
 from projections.memory_config.config import MemoryConfig

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from ledger.events import RecordedEvent
 from ledger.replay.backtest.turns import asked_at, partners, split_pairs, tool_pairs
-from ledger.session.state import SESSION, SessionState
+from ledger.session.evolve import SESSION
+from ledger.session.state import SessionState
 from ledger.session.views import window_of
 from projections.entries import Entry
 from projections.memory_config.config import MemoryConfig

@@ -39,8 +39,9 @@ from ledger.replay.what_if.recorded_answers import OnMiss, SummaryCache, answer_
 from ledger.replay.what_if.replayed import Replayed
 from ledger.session.commands import CompleteCompaction, FailCompaction, RequestCompaction
 from ledger.session.decide import decide
+from ledger.session.evolve import SESSION, end_of_batch
 from ledger.session.rebuild_commands import ReplayedCompaction
-from ledger.session.state import SESSION, SessionState, end_of_batch
+from ledger.session.state import SessionState
 from ledger.session.views import plan_automatic
 from projections.entries import Entry
 from projections.memory_config import config as memory_config

@@ -17,8 +17,8 @@ from ledger.ports import Summarizer, SummaryText
 from ledger.replay.what_if.config_replay import Replay
 from ledger.replay.what_if.recorded_answers import Answered, KnownAnswers, OnMiss, answer_from
 from ledger.replay.what_if.replayed import Replayed
+from ledger.session.evolve import end_of_batch
 from ledger.session.fast_fold import SESSION_IN_RUNS
-from ledger.session.state import end_of_batch
 from ledger.session.views import window_of
 from projections.log.history import HISTORY
 from projections.prompts import SummaryRequest

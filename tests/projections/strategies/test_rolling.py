@@ -5,7 +5,7 @@ import pytest
 from ledger.errors import NotEnoughEntries
 from ledger.events import CompactionCompleted, CompactionDiscarded, CompactionFailed, CompactionRequested
 from ledger.session.commands import ChangeConfig, ClearSession, RemoveEntry
-from ledger.session.state import SESSION, end_of_batch
+from ledger.session.evolve import SESSION, end_of_batch
 from ledger.session.views import stats_of, window_of
 from projections.memory_config import config
 from projections.strategies.rolling import shown_items
