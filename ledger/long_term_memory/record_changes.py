@@ -10,18 +10,16 @@ from msgspec.structs import replace
 from ledger.errors import InvalidInput, RecordNotFound
 from ledger.events import RecordCreated
 from ledger.events.ids import Stream
-from ledger.events.names import check_name
 from ledger.long_term_memory import record_decisions
 from ledger.long_term_memory.forget_policy import ForgetPolicy, forget_policy, forgotten, pinned_ids
 from ledger.long_term_memory.record_decisions import KnownRecords, Promotion
 from ledger.long_term_memory.record_drafts import RecordDraft, check_record_id, fields_of, record_changes, record_draft
 from ledger.long_term_memory.record_results import ForgetResult, LongTermRecord, shown
 from ledger.long_term_memory.record_search import RecordReads
-from ledger.long_term_memory.record_writer import records_stream
-from ledger.long_term_memory.search_queries import count_of
+from ledger.long_term_memory.record_writer import records_stream, streams_by_namespace
+from ledger.long_term_memory.search_queries import count_of, scope_conditions
 from ledger.ports import StreamWrite
 from ledger.ports.record_store import RecordAccess, RecordBuilds, RecordLookup, RecordQuery, StoredRecord
-from projections.records.record_filters import TAG_FIELDS, FilterCondition, Tag
 from projections.records.records import identity
 
 MOST_RECORDS: Final = 10_000
@@ -59,7 +57,7 @@ class RecordChanges(RecordReads):
         by_namespace: dict[str, dict[Stream, None]] = {}
         for stream in homes:
             by_namespace.setdefault(stream.namespace, {})[stream] = None
-        for streams in _by_namespace(await self._stored(*deleted) if deleted else []):
+        for streams in streams_by_namespace(await self._stored(*deleted) if deleted else []):
             by_namespace.setdefault(streams[0].namespace, {}).update(dict.fromkeys(streams))
         for own in by_namespace.values():
             here = [(draft, home) for draft, home in zip(drafts, homes, strict=True) if home in own]
@@ -98,7 +96,7 @@ class RecordChanges(RecordReads):
         ids = tuple(dict.fromkeys(check_record_id(item_id, field="memory_ids") for item_id in record_ids))
         write_id = self._clock.ulid()
         deleted = 0
-        for streams in _by_namespace(await self._stored(*ids)):
+        for streams in streams_by_namespace(await self._stored(*ids)):
 
             def deletions(stream: Stream, known: KnownRecords) -> list[Any]:
                 return record_decisions.delete(known, ids, reason=DELETED, write_id=write_id)
@@ -136,7 +134,7 @@ class RecordChanges(RecordReads):
             return ForgetResult(scanned=len(scanned), deleted=len(ids), deleted_ids=ids, dry_run=True)
         write_id = self._clock.ulid()
         deleted: list[str] = []
-        for streams in _by_namespace([(record, names[record.namespace_id]) for record in expendable]):
+        for streams in streams_by_namespace([(record, names[record.namespace_id]) for record in expendable]):
             by_stream = {
                 stream: [record.record for record in expendable if record.stream_id == stream.stream_id]
                 for stream in streams
@@ -155,7 +153,7 @@ class RecordChanges(RecordReads):
 
         Without *namespace* or *user_id* it merges in every namespace of this memory, and for every user.
         """
-        conditions = _scope(namespace=namespace, user_id=user_id)
+        conditions = scope_conditions(namespace=namespace, user_id=user_id)
 
         async def look_up(builds: RecordBuilds, names: Mapping[Any, str]) -> list[tuple[StoredRecord, str]]:
             within = {
@@ -168,7 +166,7 @@ class RecordChanges(RecordReads):
 
         write_id = self._clock.ulid()
         duplicates = await self._indexes.read(self._namespaces, look_up)
-        for streams in _by_namespace(duplicates):
+        for streams in streams_by_namespace(duplicates):
             ids = tuple(dict.fromkeys(item.record.record_id for item, _ in duplicates))
 
             def merged(stream: Stream, known: KnownRecords) -> list[Any]:
@@ -266,7 +264,7 @@ class RecordChanges(RecordReads):
         self, namespace: str | None, user_id: str | None, session_id: str | None, *, limit: int, now: datetime
     ) -> tuple[list[StoredRecord], Mapping[Any, str]]:
         """Return up to *limit* live records in a scope, the oldest first, and the names of the namespaces."""
-        conditions = _scope(namespace=namespace, user_id=user_id, session_id=session_id)
+        conditions = scope_conditions(namespace=namespace, user_id=user_id, session_id=session_id)
         own = tuple(condition for condition in conditions if condition.field != "namespace")
         query = RecordQuery(conditions=own, now=now, oldest_first=True, limit=limit)
         hits, names = await self._found(query, conditions)
@@ -286,21 +284,3 @@ class RecordChanges(RecordReads):
             for (stream, item), moment in accesses
         ]
         await self._store.records.seed_accesses(rows)
-
-
-def _scope(**names: str | None) -> list[FilterCondition]:
-    """Return one condition for each of *names* that is not None.
-
-    Raises:
-        InvalidInput: ``bad_name``, also for an empty name, which would otherwise count as absent.
-    """
-    given = {field: check_name(name, field=field) for field, name in names.items() if name is not None}
-    return [Tag(field, "eq", (given[field],)) for field in TAG_FIELDS if field in given]
-
-
-def _by_namespace(stored: Sequence[tuple[StoredRecord, str]]) -> list[list[Stream]]:
-    """Return the streams of *stored*, grouped by namespace."""
-    found: dict[str, dict[Stream, None]] = {}
-    for record, name in stored:
-        found.setdefault(name, {})[records_stream(name, record.user_id)] = None
-    return [list(streams) for streams in found.values()]

@@ -203,3 +203,11 @@ def _selected(known: KnownRecords, lookup: RecordLookup) -> dict[str, Record]:
         for record_id, record in known.items()
         if record_id in ids or (record.live and identities and identity(record.fields) in identities)
     }
+
+
+def streams_by_namespace(stored: Sequence[tuple[StoredRecord, str]]) -> list[list[Stream]]:
+    """Return the streams of *stored*, grouped by namespace."""
+    found: dict[str, dict[Stream, None]] = {}
+    for record, name in stored:
+        found.setdefault(name, {})[records_stream(name, record.user_id)] = None
+    return [list(streams) for streams in found.values()]

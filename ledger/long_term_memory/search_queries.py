@@ -7,10 +7,11 @@ from typing import Any, Final
 import msgspec
 
 from ledger.errors import InvalidInput
+from ledger.events.names import check_name
 from ledger.events.strict_json import NUMBER_CHARACTERS
 from ledger.ports.record_store import SearchMode
 from projections.records.recency import Recency
-from projections.records.record_filters import FilterCondition, parse
+from projections.records.record_filters import TAG_FIELDS, FilterCondition, Tag, parse
 
 MOST_FOUND: Final = 100
 MOST_OFFSET: Final = 2**31
@@ -121,3 +122,13 @@ def _recency(given: Mapping[str, Any]) -> Recency:
         if name in given
     }
     return Recency(**weights)
+
+
+def scope_conditions(**names: str | None) -> list[FilterCondition]:
+    """Return one condition for each of *names* that is not None.
+
+    Raises:
+        InvalidInput: ``bad_name``, also for an empty name, which would otherwise count as absent.
+    """
+    given = {field: check_name(name, field=field) for field, name in names.items() if name is not None}
+    return [Tag(field, "eq", (given[field],)) for field in TAG_FIELDS if field in given]
