@@ -31,10 +31,11 @@ class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
 class AppendRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Writes to one namespace that succeed or fail together.
 
-    With *request_id* and *request_hash* a repeated request is recognised for days (trust R-6). Without them only
-    the store's own retries are.
+    With *request_id* and *request_hash* a repeated request is recognised for days. Without them only the
+    store's own retries are.
     """
 
+    # trust R-6
     writes: tuple[StreamWrite, ...]
     request_id: UUID | None = None
     request_hash: bytes | None = None
