@@ -16,9 +16,8 @@ from ledger.errors import Unavailable
 from ledger.events.clock import SystemClock
 from ledger.events.ids import namespace_id
 from ledger.history.batched_reads import BatchedReads
-from ledger.history.snapshots import SESSIONS
+from ledger.history.snapshots import SESSIONS, VIEW_STATES
 from ledger.history.state_loading import States
-from ledger.history.summary_view_snapshots import VIEW_STATES
 from ledger.indexes.search.finder import Finder
 from ledger.indexes.search.index_builds import SearchIndex
 from ledger.indexes.search.knowledge import check_usable

@@ -25,7 +25,7 @@ from ledger.events import (
     RecordedEvent,
     ToolStatus,
 )
-from ledger.history.snapshot_form import SnapshotForm
+from ledger.history.snapshot_format import SnapshotFormat, json_format
 from ledger.history.state_size import session_size_b
 from ledger.session.fast_fold import SESSION_IN_RUNS
 from ledger.session.state import SessionState
@@ -37,6 +37,7 @@ from projections.items import Items
 from projections.memory_config import config
 from projections.paged_entries import PagedEntries
 from projections.rebuilds import Rebuild
+from projections.records.summary_views import VIEWS
 from projections.stats import Counts
 from projections.strategies import COMPACTIONS
 from projections.summaries import LiveSummaries, summary_context, summary_of
@@ -254,7 +255,7 @@ def _progress(loaded: config.MemoryConfig, key: str, raw: msgspec.Raw) -> Any:
 
 
 #: The snapshots of sessions.
-SESSIONS: Final = SnapshotForm(
+SESSIONS: Final = SnapshotFormat(
     SESSION_IN_RUNS,
     dump=dehydrate,
     load=load,
@@ -264,3 +265,5 @@ SESSIONS: Final = SnapshotForm(
     size_b=session_size_b,
     before=SMALL,
 )
+
+VIEW_STATES: Final = json_format(VIEWS)

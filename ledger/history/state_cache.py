@@ -8,7 +8,7 @@ import msgspec
 
 from ledger.events import RecordedEvent
 from ledger.events.ids import Stream
-from ledger.history.snapshot_form import Versioned
+from ledger.history.snapshot_format import Versioned
 
 STATES_B: Final = 64_000_000  # bytes of states, without the content of their pages
 _MEASURED_EVENTS: Final = 16  # from one estimate of the size of a state to the next

@@ -14,7 +14,7 @@ from ledger.events.chain import ZERO_HASH
 from ledger.events.codec import decode_in_order
 from ledger.events.ids import Stream
 from ledger.history.page_cache import PageCache
-from ledger.history.snapshot_form import SnapshotForm, Versioned
+from ledger.history.snapshot_format import SnapshotFormat, Versioned
 from ledger.history.state_cache import STATES_B, CachedState, StateCache
 from ledger.history.stored_snapshots import StoredSnapshots
 from ledger.ports import Store
@@ -41,7 +41,7 @@ class States(Generic[S]):
     def __init__(
         self,
         store: Store,
-        form: SnapshotForm[S],
+        form: SnapshotFormat[S],
         *,
         capacity: int = 256,
         content_b: int = CONTENT_B,

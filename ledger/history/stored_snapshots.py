@@ -10,7 +10,7 @@ from ledger.events import StoredEvent, UndecodedEvent
 from ledger.events.codec import decode
 from ledger.events.ids import Stream
 from ledger.history.fold_results import fold_digest
-from ledger.history.snapshot_form import SnapshotForm, Versioned
+from ledger.history.snapshot_format import SnapshotFormat, Versioned
 from ledger.ports import Store
 from ledger.ports.snapshot_store import Snapshot
 from projections.values.ranges import union, versions
@@ -23,7 +23,7 @@ S = TypeVar("S", bound=Versioned)
 class StoredSnapshots(Generic[S]):
     """The snapshots that a store has of states in *form*."""
 
-    def __init__(self, store: Store, form: SnapshotForm[S]) -> None:
+    def __init__(self, store: Store, form: SnapshotFormat[S]) -> None:
         self._store = store
         self._form = form
         self._projection = form.projection

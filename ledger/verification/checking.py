@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ledger.events.chain import ZERO_HASH
 from ledger.events.ids import Stream, namespace_id
-from ledger.history.paging import namespace_pages, stream_pages
+from ledger.history.read_ahead import namespace_pages, stream_pages
 from ledger.ports import NamespaceInfo, Store, StreamHead
 from ledger.ports.token_store import ACCESS
 from ledger.verification.auditor import Auditor

@@ -5,7 +5,7 @@ from typing import Final
 from ledger.errors import LedgerError
 from ledger.events.codec import decode
 from ledger.events.ids import Stream
-from ledger.history.paging import stream_pages
+from ledger.history.read_ahead import stream_pages
 from ledger.indexes.record_index import fits
 from ledger.ports import Store
 from ledger.verification.live_builds import LiveBuild

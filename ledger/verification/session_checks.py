@@ -10,8 +10,8 @@ from ledger.events.codec import decode
 from ledger.events.ids import Stream
 from ledger.history.snapshots import SESSIONS
 from ledger.history.state_loading import States
-from ledger.indexes.jobs.backlogs import BACKLOGS
 from ledger.indexes.jobs.due import WorkPlan, due_jobs
+from ledger.indexes.jobs.job_index import BACKLOGS
 from ledger.indexes.stored_projections.session_rows import row_of
 from ledger.indexes.stored_projections.session_runs import runs_of
 from ledger.ports import Store, StreamHead

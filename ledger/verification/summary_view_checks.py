@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from ledger.errors import LedgerError
 from ledger.events.codec import decode
 from ledger.events.ids import Stream
+from ledger.history.snapshots import VIEW_STATES
 from ledger.history.state_loading import States
-from ledger.history.summary_view_snapshots import VIEW_STATES
 from ledger.indexes.jobs.due import WorkPlan, due_runs
 from ledger.ports import Store, StreamHead
 from ledger.ports.job_queue import JOBS, SessionJobs

@@ -2,7 +2,7 @@
 
 from ledger.errors import LogCorrupted
 from ledger.events.codec import decode
-from ledger.history.paging import stream_pages
+from ledger.history.read_ahead import stream_pages
 from ledger.ports import Store
 from ledger.ports.token_store import ACCESS
 from ledger.verification.findings import Finding

@@ -1,17 +1,25 @@
 """Records of long-term memory from a session: its memories and, if configured, its messages.
 
+What was noted just now is promoted before the jobs of all older sessions are known.
+
 Source: http W-49, W-50.
 """
 
+import logging
 from typing import Final
 from uuid import uuid5
 
 from msgspec.structs import replace
 
-from ledger.events import EntriesIndexed, MemoryFields, MemoryPromoted, RecordSource
+from ledger.errors import LedgerError
+from ledger.events import EntriesIndexed, MemoryAdded, MemoryEdited, MemoryFields, MemoryPromoted, RecordSource
 from ledger.events.ids import Stream
 from ledger.history.entry_reads import read_entries
 from ledger.history.item_history import read_items
+from ledger.indexes.jobs import WorkPlan
+from ledger.indexes.jobs.due import due_jobs
+from ledger.indexes.stored_projections.build_choice import live_build
+from ledger.indexes.stored_projections.log_pages import read_page
 from ledger.long_term_memory import Promotion
 from ledger.session.commands import MarkIndexed, PromoteMemory
 from ledger.session.state import SessionState
@@ -27,7 +35,13 @@ from projections.working_memory import Memory
 MOST_MEMORIES: Final = 500
 MOST_MESSAGES: Final = 1_000
 
+#: Events at the end of the log that are looked at, if the index of jobs is further behind.
+NEWEST: Final = 500
+
 MESSAGE: Final = "message"
+_NOTED: Final = {MemoryAdded.type, MemoryEdited.type}
+
+log = logging.getLogger("ledger")
 
 
 async def promote(worked: WorkedNamespace, stream: Stream) -> Ending:
@@ -57,6 +71,28 @@ async def promote(worked: WorkedNamespace, stream: Stream) -> Ending:
         return JobResult(promotions, tuple(PromoteMemory(mark, read.life) for mark in marks))
 
     return await complete(worked, stream, decide_promotion, write_id=write_id)
+
+
+async def promote_newest(worked: WorkedNamespace) -> None:
+    """Promote the memories that the newest events note, if the index of jobs lacks more than these.
+
+    So the first worker of a long log does not let them wait for it. Two workers may do this at once, because a
+    promotion is decided on the session as it is; what fails here is done as a job later.
+    """
+    last, builds = await worked.handle.indexes.builds.checkpoints()
+    live = live_build(worked.jobs, builds, last=last)
+    if last - (live.position if live else 0) <= NEWEST:
+        return
+    page = await read_page(worked.store, worked.name, after=last - NEWEST, limit=NEWEST)
+    for stream, events in page.sessions.items():
+        if _NOTED.isdisjoint(event.type for event in events):
+            continue
+        try:
+            state, backlog = await worked.read(stream)
+            if any(job.kind == "promote" for job in due_jobs(state, backlog, WorkPlan())):
+                await promote(worked, stream)
+        except LedgerError as fault:
+            log.warning("memories of a session were not promoted at once: %s", fault.code)
 
 
 async def index(worked: WorkedNamespace, stream: Stream) -> Ending:

@@ -22,7 +22,7 @@ from ledger.ports import NamespaceInfo
 from ledger.ports.job_queue import Job, JobBacklog
 from ledger.worker.attempts import Attempts
 from ledger.worker.namespace_jobs import ACTOR, WorkedNamespace
-from ledger.worker.newest_memories import promote_newest
+from ledger.worker.promotion_jobs import promote_newest
 from ledger.worker.worker_settings import WorkerSettings, load_worker_settings
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from ledger.errors import DuplicateEntry, EntryCovered, EntryNotFound, Unavailab
 from ledger.events import RecordedEvent
 from ledger.events.codec import decode
 from ledger.events.ids import Stream
-from ledger.history.snapshot_form import SnapshotForm
+from ledger.history.snapshot_format import SnapshotFormat
 from ledger.history.snapshots import SESSIONS
 from ledger.history.state_loading import States
 from ledger.memory import MemoryLedger
@@ -245,7 +245,7 @@ async def test_a_queue_with_a_gap_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
     assert await add_after_a_lost_answer() != ["one", "two", "three", "four"]
 
 
-async def use_tools(seed: int, form: SnapshotForm[SessionState]) -> list[AddedEntry]:
+async def use_tools(seed: int, form: SnapshotFormat[SessionState]) -> list[AddedEntry]:
     """Return the results that a task gets from its tools while others talk."""
     services, _ = opened(seed, PLAIN)
     services.states._form = form

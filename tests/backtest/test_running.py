@@ -12,13 +12,13 @@ import pytest
 
 from ledger.llm.prices import load_prices
 from ledger.replay.backtest import backtest_run
-from ledger.replay.backtest.backtest_findings import findings
 from ledger.replay.backtest.backtest_run import BacktestSession, Plan, run
 from ledger.replay.backtest.columns import cells, columns
 from ledger.replay.backtest.plots import plots
 from ledger.replay.backtest.questions import Question
 from ledger.replay.backtest.report import report_of, report_value, write
 from ledger.replay.backtest.report_page import page
+from ledger.replay.backtest.totals import findings
 from projections.memory_config import config
 from tests.support.driver import Driven
 

@@ -13,7 +13,7 @@ from psycopg import sql
 from ledger.errors import DatabaseUnavailable, Unavailable
 from ledger.events.ids import Stream
 from ledger.ports import AppendRequest
-from ledger.stores.postgres import PostgresStore, event_store
+from ledger.stores.postgres import PostgresStore, append_retry
 from tests.support.databases import Server
 from tests.support.killable_server import KillableServer
 from tests.support.patience import within
@@ -213,6 +213,6 @@ async def test_a_long_append_is_tried_again_after_a_deadlock(
 async def test_a_store_that_does_not_try_again_after_a_deadlock_is_caught(
     killable: KillableServer, database: str, stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(event_store, "CONTENTION_RETRIES", 0)
+    monkeypatch.setattr(append_retry, "CONTENTION_RETRIES", 0)
     with pytest.raises(Unavailable, match="40P01"):
         await test_a_long_append_is_tried_again_after_a_deadlock(killable, database, stream)

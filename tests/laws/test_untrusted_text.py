@@ -50,8 +50,8 @@ PLACES: Final = {
     "ledger/server/compat/prompt_routes.py": "prompts of the compatible API",
     # stored, or shown as it is stored: writing the role system needs a right
     "ledger/server/compat/compat_answers.py": "what is stored",
-    "ledger/formats/state/session_state.py": "what is stored",
-    "ledger/formats/state/state_import.py": "names of fields",
+    "ledger/formats/state_json/state_export.py": "what is stored",
+    "ledger/formats/state_json/state_import.py": "names of fields",
     "ledger/application/writing/entry_writes.py": "what a user and an assistant say",
     "ledger/formats/messages/message_intake.py": "messages of whoever adds them; one of the system needs the right",
     "ledger/server/native/entry_routes.py": "examples of the documentation",

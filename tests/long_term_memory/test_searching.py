@@ -296,6 +296,6 @@ async def test_the_database_ranks_as_the_reference_does(
     expected = await scored(InMemoryStore(), namespace, seed)
     assert sum(total for total, _ in expected) > 500
     assert await scored(postgres_store, namespace, seed) == nearly(expected)
-    monkeypatch.setattr(record_reader, "rank", lambda *parts, created_at, **moments: sa.literal(0.0))
+    monkeypatch.setattr(record_reader, "_rank", lambda *parts, created_at, **moments: sa.literal(0.0))
     control = await scored(InMemoryStore(), f"{namespace}-control", seed)
     assert await scored(postgres_store, f"{namespace}-control", seed) != nearly(control)

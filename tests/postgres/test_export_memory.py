@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from ledger.history import paging
+from ledger.history import read_ahead
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from tests.support.ledgers import ledger_over
@@ -39,7 +39,7 @@ async def add(ledger: MemoryLedger, session: str, *texts: str) -> None:
 async def test_an_export_of_large_events_takes_little_memory__E_12(
     ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(paging, "PAGE_BYTES", PAGE_BYTES)
+    monkeypatch.setattr(read_ahead, "PAGE_BYTES", PAGE_BYTES)
     for name in ("s", "f"):
         tracemalloc.start()
         try:

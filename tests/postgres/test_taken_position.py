@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from ledger.history import paging
+from ledger.history import read_ahead
 from ledger.ports import Store
 from ledger.ports.event_store import SchemaDifference
 from ledger.verification import verify_namespace
@@ -67,7 +67,7 @@ async def test_a_second_event_at_a_position_is_found(log: AttackedLog) -> None:
 
 async def test_a_second_event_at_the_end_of_a_page_is_found(log: AttackedLog, monkeypatch: pytest.MonkeyPatch) -> None:
     """trust A-20: the page that ends with the first of the two is the last that is read."""
-    monkeypatch.setattr(paging, "_EVENTS", 7)
+    monkeypatch.setattr(read_ahead, "_EVENTS", 7)
     assert (await problems(log))[3] == "the counter is at 7, there are 8 events"
 
 

@@ -101,7 +101,7 @@ def test_requested_runs_come_first_then_continuous_views_in_turn() -> None:
 
 def test_a_snapshot_continues_like_the_whole_history() -> None:
     """Style §4: split fold = whole fold, through JSON."""
-    from ledger.history.summary_view_snapshots import VIEW_STATES  # noqa: PLC0415 - beside the fold, not under it
+    from ledger.history.snapshots import VIEW_STATES  # noqa: PLC0415 - beside the fold, not under it
 
     result = SummaryViewPartitionSummarized(write_id="w", view_id="v", group={"user_id": "mia"}, memory_count=1)
     events = [created(filters={"topics": ["a"]}), REQUESTED, STARTED, result, COMPLETED, created("z")]

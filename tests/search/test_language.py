@@ -7,7 +7,7 @@ import pytest
 from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
 from ledger.stores.postgres import PostgresStore
-from ledger.stores.postgres.word_vectors import vector_of_words
+from ledger.stores.postgres.search_vectors import vector_of_words
 from projections.words.languages import LANGUAGES, detect, stem
 from projections.words.words import asked_words, index_words, words
 from tests.support.databases import Server

@@ -14,8 +14,8 @@ from ledger.events import (
     CompactionFailed,
     EntryAdded,
 )
-from ledger.formats.state.session_state import export_state
-from ledger.formats.state.state_import import import_state
+from ledger.formats.state_json.state_export import export_state
+from ledger.formats.state_json.state_import import import_state
 from ledger.llm.tokenizers import entry_event
 from ledger.session.commands import ClearSession, EditEntry, RemoveEntry
 from ledger.session.evolve import SESSION

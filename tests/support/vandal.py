@@ -8,7 +8,7 @@ from psycopg import sql
 
 from ledger.history.state_loading import States
 from ledger.indexes.jobs import WorkPlan
-from ledger.indexes.jobs.backlogs import BACKLOGS
+from ledger.indexes.jobs.job_index import BACKLOGS
 from ledger.ports import Store
 from ledger.ports.event_store import SchemaDifference
 from ledger.worker.namespace_jobs import WorkedNamespace

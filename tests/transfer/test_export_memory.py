@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from ledger.events import StoredEvent
-from ledger.history import paging
+from ledger.history import read_ahead
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.ledgers import ledger_over
@@ -57,6 +57,6 @@ async def test_an_export_of_a_long_log_holds_no_more_than_of_a_short_one(session
 
 
 async def test_pages_of_a_thousand_large_events_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paging, "PAGE_BYTES", 2**40)
+    monkeypatch.setattr(read_ahead, "PAGE_BYTES", 2**40)
     short, long = [await peak(await filled(entries), "s") for entries in (SHORT, LONG)]
     assert long - short > MORE

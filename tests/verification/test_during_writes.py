@@ -10,7 +10,7 @@ import pytest
 from ledger.errors import Conflict, NotFound
 from ledger.history.state_loading import States
 from ledger.indexes.jobs import WorkPlan
-from ledger.indexes.jobs.backlogs import BACKLOGS
+from ledger.indexes.jobs.job_index import BACKLOGS
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.postgres import PostgresStore

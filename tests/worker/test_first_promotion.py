@@ -7,7 +7,7 @@ from ledger.indexes.stored_projections.builds import Builds
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
-from ledger.worker import newest_memories
+from ledger.worker import promotion_jobs
 from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over
 from tests.support.store_requests import an_event, append
@@ -18,7 +18,7 @@ NEWEST = 20
 
 @pytest.fixture(autouse=True)
 def _few_newest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(newest_memories, "NEWEST", NEWEST)
+    monkeypatch.setattr(promotion_jobs, "NEWEST", NEWEST)
 
 
 async def before_any_index(store: Store, namespace: str, others: int) -> tuple[int, bool]:
@@ -59,7 +59,7 @@ async def test_the_first_promotion_does_not_wait_for_the_jobs_of_other_sessions(
 
 async def test_without_a_look_at_the_newest_it_waits(namespace: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: before the jobs of all sessions are known, nothing is promoted."""
-    monkeypatch.setattr(newest_memories, "NEWEST", 10**6)
+    monkeypatch.setattr(promotion_jobs, "NEWEST", 10**6)
     assert await before_any_index(InMemoryStore(), namespace, NEWEST) == (0, False)
 
 

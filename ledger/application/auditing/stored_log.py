@@ -15,7 +15,7 @@ from ledger.events.names import check_actor, check_entry_id
 from ledger.events.strict_json import check_integer
 from ledger.history.log_page import LogPage, read_log
 from ledger.history.log_reads import EntryRecord, LoggedEvent, read_entry, read_feed
-from ledger.history.paging import stream_pages
+from ledger.history.read_ahead import stream_pages
 from ledger.results import When
 from ledger.session.evolve import SESSION, end_of_batch
 from ledger.verification import VerifyReport, verify_namespace, verify_session

@@ -16,8 +16,8 @@ from ledger.events.ids import Stream
 from ledger.formats.export.exporting import export_lines
 from ledger.formats.export.importing import FileImport, Imported, Lines
 from ledger.formats.importers import Conversation, TranscriptFile
-from ledger.formats.state.session_state import export_state
-from ledger.formats.state.state_import import check_shape, import_state
+from ledger.formats.state_json.state_export import export_state
+from ledger.formats.state_json.state_import import check_shape, import_state
 from ledger.formats.transcripts.transcript_import import TranscriptImport
 from ledger.long_term_memory.summary_views.definitions import check_definition
 from ledger.results import ImportedState

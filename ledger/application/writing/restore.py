@@ -14,7 +14,7 @@ from ledger.events.codec import decode
 from ledger.events.ids import Stream
 from ledger.events.names import check_entry_id
 from ledger.events.strict_json import check_integer
-from ledger.formats.state.session_state import whole_state
+from ledger.formats.state_json.state_export import whole_state
 from ledger.history.item_history import entry_added_again, prior_items, read_item_events, status_of
 from ledger.llm.tokenizers import TOKENIZERS
 from ledger.results import Guard, Version

@@ -10,7 +10,7 @@ from ledger.events import StoredEvent
 from ledger.events.ids import Stream, namespace_id
 from ledger.formats.export.file_lines import ForkOrigin
 from ledger.formats.export.file_writer import ExportWriter
-from ledger.history.paging import namespace_pages, stream_pages
+from ledger.history.read_ahead import namespace_pages, stream_pages
 from ledger.ports import Store, StreamHead
 from ledger.ports.fork_ranges import lineage_of
 

@@ -6,8 +6,7 @@ A row only says that a session has work. The worker reads from the log what the 
 that it has read. So a row may be lost or claimed twice, and still nothing is done twice.
 """
 
-from ledger.indexes.jobs.backlogs import BACKLOGS
 from ledger.indexes.jobs.due import WorkPlan, due_jobs
-from ledger.indexes.jobs.job_index import JobIndex
+from ledger.indexes.jobs.job_index import BACKLOGS, JobIndex
 
 __all__ = ["BACKLOGS", "JobIndex", "WorkPlan", "due_jobs"]

@@ -11,6 +11,7 @@ from ledger.events.codec import decode
 from ledger.events.ids import Stream, namespace_id
 from ledger.history.batched_reads import BatchedReads
 from ledger.history.fold_results import fold_digest
+from ledger.history.snapshot_format import json_format
 from ledger.history.state_loading import States
 from ledger.indexes.jobs.due import WorkPlan, due_jobs, due_runs
 from ledger.indexes.stored_projections.log_pages import read_page
@@ -25,6 +26,10 @@ log = logging.getLogger("ledger")
 
 VERSION: Final = 2  # raise it when the meaning of a row changes: new rows are then built beside the old ones
 _PAGE: Final = 500  # events whose sessions are read in one transaction
+
+
+#: Snapshots of backlogs.
+BACKLOGS: Final = json_format(BACKLOG)
 
 
 class JobIndex:

@@ -7,13 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
-from ledger.replay.backtest.backtest_findings import findings
 from ledger.replay.backtest.backtest_run import BacktestSession, Plan
 from ledger.replay.backtest.explaining import Explained
 from ledger.replay.backtest.measures import Measured
 from ledger.replay.backtest.plots import plots
 from ledger.replay.backtest.report_page import page
-from ledger.replay.backtest.totals import Row, row
+from ledger.replay.backtest.totals import Row, findings, row
 from projections.memory_config import config as memory_config
 
 MEASURED_FILE: Final = "measured.jsonl"

@@ -1,6 +1,6 @@
-"""The table of a backtest: the totals of each config over all sessions, and by category of question. Pure."""
+"""The table of a backtest: totals of each config over all sessions, by category, and in sentences. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -8,6 +8,7 @@ import msgspec
 
 from ledger.replay.backtest.asking import Asked
 from ledger.replay.backtest.measures import Measured
+from projections.memory_config.config import MemoryConfig
 
 
 class CurvePoint(msgspec.Struct, frozen=True):
@@ -138,3 +139,24 @@ def _curve(asked: Sequence[Asked]) -> tuple[CurvePoint, ...]:
 
 def _share(part: int, whole: int) -> Decimal:
     return (Decimal(part) / Decimal(whole)).quantize(Decimal("0.0001"))
+
+
+def findings(rows: Sequence[Row], configs: Mapping[str, MemoryConfig]) -> tuple[str, ...]:
+    """Return which config shows the fewest tokens, which keeps most evidence for few, and which never compact."""
+    found = []
+    most = max(rows, key=lambda row: row.total_shown)
+    least = min(rows, key=lambda row: row.total_shown)
+    if least.total_shown < most.total_shown:
+        share = least.total_shown / most.total_shown
+        found.append(f"{least.config} shows the fewest tokens: {share:.0%} of what {most.config} shows.")
+    thrifty = [row for row in rows if row.in_window is not None and 2 * row.total_shown <= most.total_shown > 0]
+    if thrifty:
+        best = max(thrifty, key=lambda row: (row.in_window or 0, -row.total_shown))
+        found.append(
+            f"Of the configs that show at most half of what {most.config} shows, {best.config} keeps the most "
+            f"evidence in the window: {best.in_window:.1%}."
+        )
+    idle = [row.config for row in rows if configs[row.config].compactions and not row.compactions]
+    if idle:
+        found.append(f"Never compacted anything in these sessions: {', '.join(idle)}.")
+    return tuple(found)

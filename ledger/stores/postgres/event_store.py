@@ -1,7 +1,7 @@
-"""The event store: appends in batches, retries, and long appends in one transaction."""
+"""The event store: appends in batches, and long appends in one transaction."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from ledger.errors import LedgerError
 from ledger.ports import Appended, AppendRequest
 from ledger.stores.postgres import faults
 from ledger.stores.postgres.append_call import AppendConnection
+from ledger.stores.postgres.append_retry import AppendRetry
 from ledger.stores.postgres.connections import LIMIT_IDLE, Pool
 from ledger.stores.postgres.connector import Driver
 from ledger.stores.postgres.deadlines import AnswerLate
@@ -21,28 +22,22 @@ from ledger.stores.postgres.group_commit import GroupCommit
 
 CALL_EVENTS: Final = 1_000  # events per call of a longer atomic append (trust E-12)
 _CALL_BYTES: Final = 32 * 1024 * 1024
-CONTENTION_RETRIES: Final = 3  # trust R-7
-_PAUSE_S: Final = 0.05
 
 
 class PostgresEventStore(EventReader):
     """See `ports.event_store.EventStore`; reading is in `event_reader`.
 
-    An append survives a restart of the server: it is sent again, and recognised if the first attempt was committed.
-    When the server has been away for *patience_s*, each append is tried only once, so that callers that wait for
-    one another, in a session or for a commit, do not each wait that long. What was sent to a server that does not
-    answer is not sent again: it may be carried out later, after the second attempt.
+    An append survives a restart of the server that takes less than *patience_s*; see `append_retry`.
     """
 
     def __init__(self, pool: Pool, *, group_commit: bool, patience_s: float) -> None:
         super().__init__(pool)
-        self._patience_s = patience_s
-        self._away_since: float | None = None
         self._appenders = pool.driver_connections(size=2 if group_commit else 4, wrap=self._appender)
+        self._retry = AppendRetry(pool, self._appenders, patience_s=patience_s)
         if group_commit:
-            self._group = GroupCommit(self._append_batch, max_events=CALL_EVENTS)
+            self._group = GroupCommit(self._retry.append, max_events=CALL_EVENTS)
         else:
-            self._group = GroupCommit(self._append_batch, max_events=1, flushes=4)  # a commit for each request
+            self._group = GroupCommit(self._retry.append, max_events=1, flushes=4)  # a commit for each request
 
     async def close(self) -> None:
         """Finish the appends in progress."""
@@ -72,7 +67,7 @@ class PostgresEventStore(EventReader):
                 cause = refused.__cause__
                 if not isinstance(cause, psycopg.Error):
                     raise
-                if not await self._may_repeat(cause, next(iter(again)), contention):
+                if not await self._retry.may_repeat(cause, next(iter(again)), contention):
                     raise
                 contention += faults.is_contention(cause)
 
@@ -92,48 +87,6 @@ class PostgresEventStore(EventReader):
                         raise outcome
                     events += len(outcome.receipts)
         return events
-
-    async def _append_batch(self, requests: Sequence[AppendRequest]) -> list[Appended | LedgerError]:
-        """Send a batch until it is answered: again after contention, or if the connection broke."""
-        clock = asyncio.get_running_loop().time
-        started = clock()
-        contention, retry = 0, False
-        while True:
-            try:
-                async with self._appenders.use() as appender:
-                    answers = await appender.append(requests, retry=retry)
-                self._away_since = None
-                return answers
-            except (psycopg.Error, sa.exc.DBAPIError, sa.exc.TimeoutError, OSError) as fault:
-                cause = fault.orig if isinstance(fault, sa.exc.DBAPIError) else fault
-                if not isinstance(cause, psycopg.Error) or isinstance(cause, AnswerLate):
-                    return [faults.ledger_error(cause)] * len(requests)
-                if await self._may_repeat(cause, requests[0], contention):
-                    contention += faults.is_contention(cause)
-                elif faults.outcome_unknown(cause) or faults.is_passing(cause):
-                    retry = retry or faults.outcome_unknown(cause)
-                    self._away_since = self._away_since or clock()
-                    if clock() > min(started, self._away_since) + self._patience_s:
-                        return [faults.ledger_error(cause)] * len(requests)
-                    await asyncio.sleep(_PAUSE_S)
-                elif len(requests) > 1 and not (faults.is_unsupported(cause) or faults.is_read_only(cause)):
-                    # one is the cause: let it fail alone
-                    return [(await self._append_batch([request]))[0] for request in requests]
-                else:
-                    return [faults.ledger_error(cause)] * len(requests)
-
-    async def _may_repeat(self, cause: psycopg.Error, first: AppendRequest, repeated: int) -> bool:
-        """Return whether to append again at once: the namespace was missing, or another writer held a lock."""
-        if cause.sqlstate == "LG005":
-            await self._create_namespace(first)
-            return True
-        return faults.is_contention(cause) and repeated < CONTENTION_RETRIES
-
-    async def _create_namespace(self, request: AppendRequest) -> None:
-        stream = request.writes[0].stream
-        with translated():
-            async with self._pool.readers.use() as driver:
-                await driver.execute("SELECT ledger.create_namespace(%s, %s)", (stream.namespace_id, stream.namespace))
 
     def _appender(self, driver: Driver) -> AppendConnection:
         connector = self._pool.connector

@@ -26,8 +26,8 @@ from ledger.stores.postgres.event_reader import EventReader
 from ledger.stores.postgres.event_rows import EventCursor, stored_event
 from ledger.stores.postgres.projection_store import BY_INDEX
 from ledger.stores.postgres.record_conditions import where
-from ledger.stores.postgres.record_scores import rank
 from ledger.stores.postgres.record_sources import PLACE, RECORD
+from projections.records.recency import DAY_S, MOST_HALVINGS, Recency
 from projections.records.records import RECORDS, Record
 
 _record: Final = msgspec.json.Decoder(Record)
@@ -163,9 +163,32 @@ def _hits(builds: RecordBuilds, query: RecordQuery) -> sa.Select[Any]:
     last_accessed = sources.last_accessed(row, access)
     by_recency = query.recency if query.text is not None else None
     if by_recency is not None:
-        shown = rank(score, by_recency, query, created_at=row.c.created_at, last_accessed=last_accessed)
+        shown = _rank(score, by_recency, query, created_at=row.c.created_at, last_accessed=last_accessed)
     if by_recency is not None or any(condition.field == "last_accessed" for condition in query.conditions):
         source = source.outerjoin(access, sources.within(builds, access))
     columns = {**dict(row.c), "last_accessed": last_accessed}
     scope += [where(condition, columns) for condition in query.conditions]
     return sa.select(*_places(row), score.label("score"), shown.label("rank")).select_from(source).where(*scope)
+
+
+def _rank(
+    score: sa.ColumnElement[Any],
+    weights: Recency,
+    query: RecordQuery,
+    *,
+    created_at: sa.ColumnElement[Any],
+    last_accessed: sa.ColumnElement[Any],
+) -> sa.ColumnElement[Any]:
+    """Return *score* mixed with the recency of a record, as `projections.records.recency` defines it."""
+    fresh = _halved(last_accessed, query, weights.half_life_last_access_days)
+    novel = _halved(created_at, query, weights.half_life_created_days)
+    mixed = weights.freshness_weight * fresh + weights.novelty_weight * novel
+    recency = sa.func.least(1.0, sa.func.greatest(0.0, mixed))
+    return weights.semantic_weight * score + weights.recency_weight * recency
+
+
+def _halved(moment: sa.ColumnElement[Any], query: RecordQuery, half_life_days: float) -> sa.ColumnElement[Any]:
+    """Return `projections.records.recency.halved` as SQL."""
+    age = sa.cast(sa.func.extract("epoch", sa.literal(query.now) - moment), sa.Double)
+    halvings = sa.func.greatest(0.0, age / DAY_S) / half_life_days
+    return sa.func.power(sa.cast(2, sa.Double), -sa.func.least(halvings, MOST_HALVINGS))

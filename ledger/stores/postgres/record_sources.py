@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from ledger.ports.record_store import MOST_WORDS, RecordBuilds, RecordQuery
 from ledger.stores.postgres import tables
-from ledger.stores.postgres.record_scores import similarity
+from ledger.stores.postgres.search_vectors import similarity
 from projections.words.words import asked_words
 
 KEY: Final = ("namespace_id", "stream_id", "record_id")

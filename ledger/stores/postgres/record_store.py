@@ -19,8 +19,7 @@ from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.event_reader import EventReader
 from ledger.stores.postgres.projection_store import in_place, move_on, unused_rows
 from ledger.stores.postgres.record_reader import RecordReader
-from ledger.stores.postgres.vectors import EmbeddingTable, vector_text
-from ledger.stores.postgres.word_vectors import vector_of_words
+from ledger.stores.postgres.search_vectors import EmbeddingTable, vector_of_words, vector_text
 from projections.records.record_filters import folded
 from projections.records.records import Record, identity
 from projections.words.languages import SearchLanguage

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ledger.ports.search_index import StreamChange
-from ledger.stores.postgres.word_vectors import vector_of_words
+from ledger.stores.postgres.search_vectors import vector_of_words
 from projections.words.languages import SearchLanguage
 from projections.words.searchable_text import AddPieces, Erase, Fold, Forget, Inherit, Piece, Withdraw, words_of_piece
 

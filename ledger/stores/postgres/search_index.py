@@ -16,9 +16,8 @@ from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.projection_store import locked_position, moved_on, unused_rows
 from ledger.stores.postgres.search_changes import write_changes
+from ledger.stores.postgres.search_vectors import EmbeddingTable, dates_of, vector_text
 from ledger.stores.postgres.vector_indexes import EXACT, NearestVectors, VectorIndex
-from ledger.stores.postgres.vectors import EmbeddingTable, vector_text
-from ledger.stores.postgres.word_vectors import dates_of
 from projections.words.languages import SearchLanguage
 from projections.words.ranking import DEFAULT_RANKING
 from projections.words.word_index import ScoreParts

@@ -12,7 +12,7 @@ from ledger.errors import InvalidInput
 from ledger.events import Block, Continuation, EntryAdded
 from ledger.events.names import check_entry_id
 from ledger.events.strict_json import check_flag, check_integer, check_value
-from ledger.formats.state.session_state import without_summary
+from ledger.formats.state_json.state_export import without_summary
 from ledger.session.commands import IMPORTED, ImportedSummary, ReplaceState
 from ledger.session.continuation import renumbered
 from ledger.session.entry_drafts import EntryDraft, check_content, check_filled, check_time, draft_entry

@@ -22,7 +22,7 @@ class Versioned(Protocol):
 S = TypeVar("S", bound=Versioned)
 
 
-class SnapshotForm(msgspec.Struct, Generic[S], frozen=True):
+class SnapshotFormat(msgspec.Struct, Generic[S], frozen=True):
     """How the states of a projection are stored in snapshots.
 
     ``load(dump(state))`` returns the versions of the events that the stored state needs, and a function from these
@@ -42,3 +42,14 @@ class SnapshotForm(msgspec.Struct, Generic[S], frozen=True):
     may_wait: Callable[[S, Sequence[RecordedEvent]], bool] = lambda _, events: not events
     size_b: Callable[[S], int] = lambda _: 4_000
     before: int = 0
+
+
+def json_format(projection: Projection[S]) -> SnapshotFormat[S]:
+    """Return the format of states that JSON holds whole: they name items by version only, so no event is read."""
+    decode = msgspec.json.Decoder(type(projection.initial)).decode
+
+    def load(stored: bytes) -> tuple[Ranges, Callable[[Iterable[RecordedEvent]], S]]:
+        state = decode(stored)
+        return (), lambda _: state
+
+    return SnapshotFormat(projection, dump=msgspec.json.Encoder().encode, load=load)
