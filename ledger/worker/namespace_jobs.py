@@ -1,8 +1,9 @@
 """One namespace for a worker: its sessions, their jobs, its long-term memory."""
 
 import logging
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 from ledger.application.handle import NamespaceHandle
 from ledger.errors import EmbedderFailed, VersionConflict
@@ -15,6 +16,8 @@ from ledger.session.state import SessionState
 from projections.log.backlog import Backlog
 
 log = logging.getLogger("ledger")
+
+T = TypeVar("T")
 
 ACTOR: Final = "worker"
 _PRUNE_EVERY: Final = timedelta(hours=1)
@@ -53,6 +56,10 @@ class WorkedNamespace:
     def summarizer(self) -> Summarizer:
         """The model that writes summaries and extracts memories."""
         return self.handle.services.compactor.default_summarizer
+
+    async def read_jobs(self, query: Callable[[int], Awaitable[T]]) -> T | None:
+        """Return the result of *query* on the jobs as of the namespace's newest event; None if nothing was indexed."""
+        return await self.handle.indexes.builds.read(self.jobs, query, empty=None)
 
     async def catch_up(self) -> None:
         """Bring session lists, search and long-term memory up to date, so that the next read need not."""

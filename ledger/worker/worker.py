@@ -6,10 +6,10 @@ import math
 import os
 import socket
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, Self
 from uuid import UUID
 
 from ledger.application.handle import NamespaceHandle
@@ -25,7 +25,6 @@ from ledger.worker.namespace_jobs import ACTOR, WorkedNamespace
 from ledger.worker.promotion_jobs import promote_newest
 from ledger.worker.worker_settings import WorkerSettings, load_worker_settings
 
-T = TypeVar("T")
 log = logging.getLogger("ledger")
 
 _MOST_NAMESPACES: Final = 64
@@ -105,7 +104,7 @@ class Worker:
         async def page(build: int) -> list[Job]:
             return await self._services.store.jobs.page(namespace_id(namespace), build, dead=dead, limit=limit)
 
-        return await self._read(self._worked(namespace), page) or []
+        return await self._worked(namespace).read_jobs(page) or []
 
     async def backlog(self) -> list[JobBacklog]:
         """Return the backlog of all namespaces together, for each kind that this worker does.
@@ -139,7 +138,7 @@ class Worker:
         async def revive(build: int) -> int:
             return await self._services.store.jobs.revive(namespace_id(namespace), build)
 
-        return await self._read(self._worked(namespace), revive) or 0
+        return await self._worked(namespace).read_jobs(revive) or 0
 
     def wake(self) -> None:
         """Look for work now."""
@@ -246,7 +245,7 @@ class Worker:
                 worked.handle.namespace_id, build, by=by, kinds=self._kinds, lease_s=self._settings.lease_s, limit=room
             )
 
-        jobs = await self._read(worked, claim) or []
+        jobs = await worked.read_jobs(claim) or []
         self._claimed_at[worked.name] = position
         for job in jobs:
             self._start(worked, self._attempts.run(worked, job), is_job=True)
@@ -280,10 +279,6 @@ class Worker:
             self.wake()
         if not task.cancelled() and task.exception() is not None:
             log.error("background work failed", exc_info=task.exception())
-
-    async def _read(self, worked: WorkedNamespace, query: Callable[[int], Awaitable[T]]) -> T | None:
-        """Return the result of *query* on the jobs as of the namespace's newest event; None if nothing was indexed."""
-        return await worked.handle.indexes.builds.read(worked.jobs, query, empty=None)
 
     def _worked(self, namespace: str) -> WorkedNamespace:
         worked = self._namespaces.get(namespace)

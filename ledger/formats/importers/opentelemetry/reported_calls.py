@@ -252,14 +252,8 @@ def _tool_record(record: TelemetryRecord) -> JsonObject:
     arguments, _ = arguments_of(attributes.get("gen_ai.tool.call.arguments"))
     result = attributes.get("gen_ai.tool.call.result")
     shown: JsonObject = {} if result is None else fitted({"content": shown_as_text(result)})
-    shown_attributes = {name: value for name, value in attributes.items() if name not in _TOOL_CONTENT}
-    data = {
-        "name": record.name,
-        "arguments": arguments,
-        "attributes": shown_attributes,
-        **shown.get("data", {}),
-        **_about(record),
-    }
+    rest = {name: value for name, value in attributes.items() if name not in _TOOL_CONTENT}
+    data = {"name": record.name, "arguments": arguments, "attributes": rest, **shown.get("data", {}), **_about(record)}
     raw: JsonObject = {
         "kind": "tool_result",
         "tool_name": str(attributes.get("gen_ai.tool.name") or record.name or "unknown"),
