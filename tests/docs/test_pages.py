@@ -57,7 +57,7 @@ def test_every_method_is_on_the_library_page() -> None:
     found = page("library.md")
     for name, _ in inspect.getmembers(MemoryLedger, inspect.isroutine):
         if not name.startswith("_") and name not in {"open", "close"}:
-            assert f"`{name}(" in found, name
+            assert f"`{name}(" in found, f"{name} has no row in docs/library.md"
 
 
 def test_every_setting_is_on_the_operating_page() -> None:

@@ -41,6 +41,10 @@ def page_of(strategy: str) -> Path:
 def section(page: Path, heading: str) -> str:
     """Return the text of *page* from *heading* to the next one."""
     parts = re.split(r"^#+ (.+)\n", page.read_text(), flags=re.MULTILINE)
+    assert heading in parts, (
+        f"{page.relative_to(ROOT) if page.is_relative_to(ROOT) else page.name} has no section {heading}: "
+        "write one, as docs/add-something.md says"
+    )
     return parts[parts.index(heading) + 1]
 
 

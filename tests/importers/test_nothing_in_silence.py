@@ -195,7 +195,8 @@ async def test_nothing_of_a_refused_file_is_written__IN_20(tmp_path: Path) -> No
 def test_the_documents_have_a_row_for_each_format_and_dialect__IN_20() -> None:
     docs = Path(__file__).parents[2] / "docs"
     table = (docs / "command-line.md").read_text().partition("### What is read")[2].partition("### Folders")[0]
-    assert [name for name in FORMATS if f"`{name}`" not in table] == []
+    without = [name for name in FORMATS if f"`{name}`" not in table]
+    assert without == [], "add a row to the table under `What is read` in docs/command-line.md"
     known = (docs / "adapters" / "opentelemetry.md").read_text().partition("## Dialects")[2]
     rows = known.partition("## What becomes")[0].lower()
     assert [name for name in DIALECTS if name.split(" per ")[0].removesuffix("s").lower() not in rows] == []
