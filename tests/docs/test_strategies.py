@@ -14,15 +14,14 @@ from ledger.events.strict_json import parse
 from projections import conditions
 from projections.memory_config import config
 from projections.memory_config.config import MemoryConfig
-from projections.strategies import COMPACTIONS, WINDOWS
+from projections.strategies import WINDOWS
 from projections.strategies.base import CompactionConfig, SummarizerConfig
 from projections.strategies.preserving import KINDS, TriggerLimit
 from projections.strategies.summarizer import KnowledgeBase
 from tests.support.pages import ROOT, blocks, name_of
+from tests.support.strategy_pages import PAGES, STRATEGIES, page_of, section, tables
 
-PAGES = ROOT / "docs" / "strategies"
 CONFIGS = sorted((ROOT / "examples" / "configs").glob("*.json"))
-STRATEGIES = {**WINDOWS, **COMPACTIONS}
 #: Page and heading of the tables that describe other models.
 PARTS: dict[tuple[str, str], type[BaseModel]] = {
     ("config.md", "Summaries"): SummarizerConfig,
@@ -31,28 +30,6 @@ PARTS: dict[tuple[str, str], type[BaseModel]] = {
 }
 COMMON = {"type", "key", "on_failure"}
 _JSON = msgspec.json.Encoder(decimal_format="number", enc_hook=lambda model: model.model_dump(mode="json"))
-
-
-def page_of(strategy: str) -> Path:
-    """Return the page that describes *strategy*, in a section of its name."""
-    return PAGES / ("windows.md" if strategy in WINDOWS else "compactions.md")
-
-
-def section(page: Path, heading: str) -> str:
-    """Return the text of *page* from *heading* to the next one."""
-    parts = re.split(r"^#+ (.+)\n", page.read_text(), flags=re.MULTILINE)
-    assert heading in parts, (
-        f"{page.relative_to(ROOT) if page.is_relative_to(ROOT) else page.name} has no section {heading}: "
-        "write one, as docs/add-something.md says"
-    )
-    return parts[parts.index(heading) + 1]
-
-
-def tables(page: Path, heading: str) -> list[dict[str, str]]:
-    """Return the tables of fields under *heading*: field → default, as they are written."""
-    text = section(page, heading)
-    found = re.findall(r"^\| field \| default \|.*\n\| ---.*\n((?:\|.*\n)*)", text, re.MULTILINE)
-    return [dict(re.findall(r"^\| `(\w+)` \| `?(.+?)`? \|", table, re.MULTILINE)) for table in found]
 
 
 def defaults(model: type[BaseModel], *without: str) -> dict[str, str]:
@@ -118,6 +95,8 @@ def test_an_example_config_loads_and_has_the_strategy_it_is_named_for(file: Path
 
 
 def test_every_strategy_has_an_example_config() -> None:
+    missing = STRATEGIES.keys() - {file.stem for file in CONFIGS}
+    assert not missing, f"put a config of each of {sorted(missing)} into examples/configs, named for its type"
     assert {file.stem for file in CONFIGS} == STRATEGIES.keys()
 
 

@@ -13,6 +13,7 @@ from ledger.session.evolve import end_of_batch
 from ledger.session.views import stats_of, window_of
 from projections.entries import Entry
 from projections.memory_config.budget import budget_of
+from projections.memory_config.config import load
 from projections.strategies import WINDOWS
 from projections.strategies.full import place
 from projections.strategies.interactions import all_interactions, passes
@@ -32,8 +33,10 @@ def shown_versions(session: Driven) -> set[int]:
     return {entry.version for entry in window_of(session.state, hints(session)).entries}
 
 
-def test_every_window_has_configs_here() -> None:
-    assert histories.WINDOWS.keys() == WINDOWS.keys()
+@each_window
+def test_every_window_has_configs_here(kind: str) -> None:
+    for fields in histories.WINDOWS[kind]:
+        assert load({"window": {"type": kind, **fields}}), "add configs of it to WINDOWS in tests/support/histories.py"
 
 
 @each_window

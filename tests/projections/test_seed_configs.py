@@ -1,15 +1,18 @@
 """Every config the seeds give as an example, and the fields, defaults and bounds of every strategy."""
 
+import json
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from pydantic_core import PydanticUndefined
 
 from ledger.errors import InvalidInput
 from projections.memory_config.config import dump, load
-from projections.strategies import COMPACTIONS, WINDOWS
+from projections.strategies import WINDOWS
+from tests.support.pages import ROOT
+from tests.support.strategy_pages import STRATEGIES, page_of, tables
 
+EXAMPLES = ROOT / "examples" / "configs"
 PRESERVED = ("system_instruction", "user_prompt", "summary")
 QWEN = "onnx-community/Qwen3-0.6B-ONNX"
 SEED_002 = [
@@ -41,80 +44,19 @@ SEED_003 = [
     },
     {"long_term_memory_id": "neuralyzer", "interaction_threshold_qty": 30, "interaction_keep": 5},
 ]
-TRIGGERS = {
-    "input_tokens_threshold": 0,
-    "interaction_keep": 0,
-    "interaction_conditions": [],
-    "on_tools_success_threshold": [],
-    "on_tools_error_threshold": [],
-}
-#: The table of R-CFG-2; a field without a default is required.
-FIELDS: dict[str, dict[str, Any]] = {
-    "full": {},
-    "recall": {
-        "max_tokens": 4000,
-        "recent_share": 0.1,
-        "top_k": 1000,
-        "context_before": 0,
-        "include_erased": False,
-        "ranking": None,
-    },
-    "rolling": {"size": 21, "unit": "interaction", "order": "newest_first"},
-    "sliding_window": {
-        "max_tokens": 1024,
-        "compression_threshold": 0.8,
-        "target_ratio": None,
-        "preserve": list(PRESERVED),
-    },
-    "max_tokens": {"memory_max_tokens": 10000, "conditions": []},
-    "token_threshold": {
-        "max_entries": 100,
-        "max_tokens": 50000,
-        "recent_window": 10,
-        "min_entries_to_compress": 5,
-        "auto_compress": True,
-        "compression_ratio": 0.3,
-        "prompt": None,
-        "max_summary_tokens": None,
-    },
-    "rolling_blocks": {"size": 21, "max_summaries": 3, "unit": "interaction", "include_first": False},
-    "summarization": {
-        "max_tokens": 1024,
-        "compression_threshold": 0.8,
-        "preserve": list(PRESERVED),
-        "model": "required",
-        "temperature": 0.1,
-        "enable_thinking": False,
-        "system_prompt": None,
-        "user_prompt_template": None,
-    },
-    "summarizer": {
-        **TRIGGERS,
-        "interaction_threshold_qty": 20,
-        "interaction_threshold_tokens": 20000,
-        "cod_max_loops": 5,
-        "summary_target_words": 200,
-        "instructions": None,
-        "knowledge_base": None,
-        "text_splitter": {"chunk_size": 1000, "chunk_overlap": 200},
-    },
-    "neuralyzer": {**TRIGGERS, "interaction_threshold_qty": -1, "interaction_threshold_tokens": -1},
-    "progressive": {
-        "context_window": None,
-        "model_name": None,
-        "threshold": 0.7,
-        "keep_ratio": 0.4,
-        "generation_model": "gpt-4o-mini",
-        "prompt": None,
-        "enabled": True,
-    },
-}
+
+
+def required(kind: str) -> dict[str, Any]:
+    """Return the fields of the strategy *kind* that have no default, as its example config has them."""
+    example = load(json.loads((EXAMPLES / f"{kind}.json").read_bytes()))
+    (found,) = (part for part in (example.window, *example.compactions) if part.type == kind)
+    needed = {name for name, field in type(found).model_fields.items() if field.is_required()}
+    return found.model_dump(mode="json", include=needed)
 
 
 def one(kind: str, **fields: object) -> dict[str, Any]:
     """Return a config with the strategy *kind* in its family."""
-    required = {"model": "m"} if kind == "summarization" else {}
-    strategy = {"type": kind, **required, **fields}
+    strategy = {"type": kind, **required(kind), **fields}
     return {"window": strategy} if kind in WINDOWS else {"window": {"type": "full"}, "compactions": [strategy]}
 
 
@@ -184,18 +126,15 @@ def test_a_null_limit_of_seed_002_is_1024__V_CFG_3(compressor: dict[str, str] | 
     assert [limit.max_tokens for limit in limits] == [1024]
 
 
-@pytest.mark.parametrize("kind", sorted(FIELDS))
+@pytest.mark.parametrize("kind", sorted(STRATEGIES))
 def test_a_strategy_has_the_fields_and_defaults_of_the_table(kind: str) -> None:
-    """R-CFG-2."""
+    """R-CFG-2: what a config without fields becomes is what the table in its section of the page says."""
     found = loaded(kind).model_dump(mode="json")
     common = {} if kind in WINDOWS else {"key": kind, "on_failure": "fail"}
-    model = {"model": "m"} if kind == "summarization" else {}
-    assert found == {"type": kind, **common, **FIELDS[kind], **model}
-
-
-def test_every_strategy_is_in_the_table() -> None:
-    assert FIELDS.keys() == WINDOWS.keys() | COMPACTIONS.keys()
-    assert COMPACTIONS["summarization"].config.model_fields["model"].default is PydanticUndefined
+    (written,) = tables(page_of(kind), f"`{kind}`") or [{}]
+    said = {name: json.loads(default) for name, default in written.items() if default != "required"}
+    assert {name for name, default in written.items() if default == "required"} == required(kind).keys()
+    assert found == {"type": kind, **common, **said, **required(kind)}
 
 
 @pytest.mark.parametrize(

@@ -20,14 +20,18 @@ from ledger.llm.tokenizers import entry_event
 from ledger.session.commands import ClearSession, EditEntry, RemoveEntry
 from ledger.session.evolve import SESSION
 from ledger.session.views import plan_automatic
+from projections import strategies
 from projections.entries import Entry
 from projections.log.history import HISTORY
+from projections.memory_config import config
 from projections.prompts import SummaryRequest
 from projections.strategies.base import Hints
 from projections.strategies.retrieved import hints_for
 from tests.support.driver import Driven, Scripted, raises, text_of, too_long
+from tests.support.pages import ROOT
 
-WINDOWS = {
+EXAMPLES = ROOT / "examples" / "configs"
+WINDOWS: dict[str, list[dict[str, Any]]] = {
     "full": [{}],
     "rolling": [
         {"size": 3, "unit": unit, "order": order}
@@ -50,7 +54,7 @@ WINDOWS = {
         {"max_tokens": 800, "include_erased": True},
     ],
 }
-COMPACTIONS = {
+COMPACTIONS: dict[str, list[dict[str, Any]]] = {
     "token_threshold": [
         {"max_entries": 6, "recent_window": 2, "min_entries_to_compress": 2},
         {"max_tokens": 400, "recent_window": 0, "min_entries_to_compress": 1, "max_summary_tokens": 20},
@@ -68,6 +72,23 @@ COMPACTIONS = {
     ],
     "progressive": [{"context_window": 400}, {"context_window": 1000, "threshold": 0.5, "keep_ratio": 0.1}],
 }
+
+
+def _of_example(kind: str) -> list[dict[str, Any]]:
+    """Return the fields of the strategy *kind* in its example config, with numbers so small that it acts often."""
+    loaded = config.load(json.loads((EXAMPLES / f"{kind}.json").read_bytes()))
+    (found,) = (part for part in (loaded.window, *loaded.compactions) if part.type == kind)
+    given = found.model_dump(mode="json", exclude={"type", "key"}).items()
+    return [{name: min(value, _most(name)) if type(value) is int else value for name, value in given}]
+
+
+def _most(name: str) -> int:
+    return 300 if "token" in name else 3
+
+
+# a strategy that is not listed above is tried with its example
+for listed, registry in ((WINDOWS, strategies.WINDOWS), (COMPACTIONS, strategies.COMPACTIONS)):
+    listed.update({kind: _of_example(kind) for kind in registry if kind not in listed})
 
 
 class Step(NamedTuple):
