@@ -1,5 +1,7 @@
 """Golden histories: what every fold makes of them is known, ``python -m tests.golden.histories`` states it anew.
 
+It first writes the golden file of an event type that has none.
+
 A history is a file of events as they are stored, one a line, written once and never edited; the last history is made of
 the golden events. A fold that gives other results makes stored states invalid: see `ledger.history.fold_results`.
 """
@@ -24,6 +26,7 @@ from projections.paged_entries import PagedEntries
 from projections.records import records, summary_views
 from projections.values.persistent_list import PersistentList
 from projections.words import searchable_text
+from tests.golden.new_files import write_missing
 
 FOLDER: Final = Path(__file__).parent
 HISTORIES: Final = sorted((FOLDER / "histories").glob("*.jsonl"))
@@ -88,4 +91,6 @@ def _plain(value: Any) -> object:
 
 
 if __name__ == "__main__":
+    for new in write_missing():
+        print(f"wrote {new.name}")
     fold_results.FILE.write_text(json.dumps(results(histories()), indent=2) + "\n")

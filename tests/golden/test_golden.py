@@ -37,6 +37,7 @@ from ledger.session.evolve import SESSION
 from projections.log.history import HISTORY
 from projections.log.timeline import describe
 from tests.golden.histories import histories, results
+from tests.golden.new_files import write_missing
 from tests.support.arbitrary_events import EVENTS
 from tests.support.specification import given
 
@@ -66,7 +67,22 @@ def test_every_type_and_schema_version_has_a_file() -> None:
     there = {named(path)[:2] for path in FILES}
     assert there == {
         (name, version) for name, cls in EVENT_TYPES.items() for version in range(1, cls.schema_version + 1)
-    }
+    }, "write the file of a new type or schema version with `python -m tests.golden.histories`"
+
+
+def test_a_missing_file_is_written_with_every_field_set(tmp_path: Path) -> None:
+    written = write_missing(tmp_path)
+    assert {path.name for path in written} == {path.name for path in NEWEST}
+    for path in written:
+        event = decode_payload(*named(path))
+        assert all(getattr(event, field.name) != field.default for field in msgspec.structs.fields(event))
+        assert encode(event, b"") == (PLAIN, named(path)[2])
+
+
+def test_a_file_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / NEWEST[0].name).write_text("{}\n")
+    assert NEWEST[0].name not in {path.name for path in write_missing(tmp_path)}
+    assert (tmp_path / NEWEST[0].name).read_text() == "{}\n"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -38,7 +38,7 @@ def sample(name: str) -> Any:
 @pytest.mark.parametrize("name", SHOWN)
 def test_the_branch_that_is_shown_is_the_session__IN_19(name: str) -> None:
     data = (SAMPLES / name).read_bytes()
-    assert [each.name for each in IMPORTERS if each.detects(documents(data))] == ["chat-export"]
+    assert next(each.name for each in IMPORTERS if each.detects(documents(data))) == "chat-export"
     assert texts(json.loads(data)) == SHOWN[name]
     assert texts(json.loads(data)[0]) == SHOWN[name]
 
