@@ -18,7 +18,7 @@ PIN := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-ind
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-quick test-slow test-pgbouncer test-ams test-adapters check bench bench-peers bench-peers-lock adk-lock oldest-lock fix docs \
+.PHONY: help demo test test-all test-quick test-strategy test-importer test-event test-slow test-pgbouncer test-ams test-adapters check bench bench-peers bench-peers-lock adk-lock oldest-lock fix docs \
 	docs-generate schema sync-stub lock lock-image lock-release release-check hooks clean ui ui-check bench-viewer bench-adapters
 
 help: ## list these targets
@@ -40,6 +40,23 @@ test-quick: $(STAMP) ## those that need no database and no processes, in less th
 test-slow: $(STAMP) ## the long fault and soak runs, and the laws with all their examples
 	$(BIN)/pytest -m slow --timeout 1800
 	TEST_EXAMPLES=all $(BIN)/pytest -m "not postgres and not slow" $(WORKERS) --timeout 1800
+
+# those that are about one thing that was added: the parameters that name it, and tests without parameters
+NAMED = TEST_EXAMPLES=few $(BIN)/pytest -q -n 2 -m "not slow and not full and not processes and not adapters_upstream" \
+	-k "$(or $(NAME),$(error say which: make $@ NAME=$(1))) or $(2)not [" $(3)
+LAWS_OF_STRATEGIES := $(addprefix tests/laws/test_,budgets.py carrying.py controls.py going_on.py pages.py replays.py windows.py)
+LAWS_OF_IMPORTERS := $(addprefix tests/importers/test_,every_sample.py laws.py mutations.py nothing_in_silence.py window_laws.py)
+
+test-strategy: $(STAMP) ## the laws and pages of one memory strategy, NAME=rolling, in less than a minute
+	$(call NAMED,rolling,,$(LAWS_OF_STRATEGIES) tests/projections/strategies tests/projections/test_config.py \
+		tests/projections/test_seed_configs.py tests/docs/test_strategies.py)
+
+test-importer: $(STAMP) ## the laws of one importer, NAME=sharegpt (how its samples are named), in less than a minute
+	$(call NAMED,sharegpt,detected or ,$(LAWS_OF_IMPORTERS) tests/laws/test_untrusted_text.py)
+
+test-event: $(STAMP) ## the laws and pages of one event type, NAME=expiry.set, in less than a minute
+	$(call NAMED,expiry.set,,tests/golden tests/session tests/transfer/test_unwritten_events.py tests/projections/test_laws.py \
+		tests/projections/test_transcript.py tests/docs/test_pages.py)
 
 test-pgbouncer: $(STAMP) ## the tests of the service and of appending, through PgBouncer in transaction mode
 	TEST_POOLER=pgbouncer $(BIN)/pytest tests/pgbouncer tests/server tests/conformance/test_appending.py \
