@@ -1,8 +1,8 @@
 """Importers of transcripts from other systems. To add a format: one file beside these, one line here.
 
-Each file here is a format; `parts` has what several share. An importer gets parsed JSON documents, detects by their
+Each file here is a format; `elements` has what several share. An importer gets parsed JSON documents, detects by their
 content whether it can read them, and turns them into conversations. It knows no store, and does no I/O but for what
-`parts.spool` puts into a temporary file. Fields that have no place in an entry are stored too: ids and times in its
+`elements.spool` puts into a temporary file. Fields that have no place in an entry are stored too: ids and times in its
 metadata, all others in its data.
 """
 

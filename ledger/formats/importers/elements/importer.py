@@ -107,6 +107,18 @@ def conversation(
 
     *about*, the fields of the whole conversation, is stored in the data of the first entry. An entry that breaks a
     rule is refused, with its line, when it is read.
+
+    A raw entry is a dict; what is missing or None has no value. All may have ``data`` (a dict: what else the original
+    says, see `with_leftovers`), ``created_at`` (a datetime in UTC, see `moment`) and ``metadata`` (a small dict: the
+    original's id and time as text, ``original_id`` and ``original_timestamp``, and ``original_role``, if it was
+    renamed). A message has a ``kind``, ``role`` and ``content``, a call the arguments as JSON, a result the content
+    as text, or as JSON. A call and its result have the same ``tool_call_id``, or none::
+
+        {"kind": "message", "role": "user", "content": "Hi", "metadata": {"original_id": "m1"}}
+        {"kind": "tool_call", "tool_name": "look", "tool_call_id": "c1", "arguments": {"city": "Oslo"}}
+        {"kind": "tool_result", "tool_name": "look", "tool_call_id": "c1", "content": "rain"}
+
+    The kinds and roles are those of `EntryDraft`; content that is empty is `EMPTY`.
     """
     name = session_name(session_id)
     return ConversationReader(format_, name, steps(name, messages, about))
