@@ -48,7 +48,9 @@ SEED_003 = [
 
 def required(kind: str) -> dict[str, Any]:
     """Return the fields of the strategy *kind* that have no default, as its example config has them."""
-    example = load(json.loads((EXAMPLES / f"{kind}.json").read_bytes()))
+    path = EXAMPLES / f"{kind}.json"
+    assert path.exists(), f"put a config of {kind} into examples/configs"
+    example = load(json.loads(path.read_bytes()))
     (found,) = (part for part in (example.window, *example.compactions) if part.type == kind)
     needed = {name for name, field in type(found).model_fields.items() if field.is_required()}
     return found.model_dump(mode="json", include=needed)
