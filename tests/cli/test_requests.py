@@ -1,4 +1,4 @@
-"""``context --format``: the arguments of a request. Source: adapters §8."""
+"""``context --format``: the arguments of a request. Source: adapters PM-2."""
 
 from tests.cli.conftest import Cli
 from tests.support.importer_samples import SAMPLES

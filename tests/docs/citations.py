@@ -25,7 +25,7 @@ PAGES: Final = {
 }
 #: A name that says its document by itself.
 UNIQUE: Final = r"(?:R-(?:[A-Z]{2,3}|00\d)(?:-\d+)?|V-(?:[A-Z]{2,3}|00\d)-\d+|LAW-\d+)"
-_OF_ADAPTERS: Final = r"(?:AD|OA|LG|CL|MC|IN|LF|PY|GA|LC)-[1-9]\d?"
+_OF_ADAPTERS: Final = r"(?:AD|OA|LG|CL|MC|IN|LF|PY|GA|LC|PM)-[1-9]\d?"
 _PLAIN: Final = rf"(?:{_OF_ADAPTERS}|[AD-FHIK-NPR-W]-[1-9]\d{{0,2}}|[BC][1-9]\d?)"
 _NAMED: Final = rf"(?<![\w-])(?:{UNIQUE}|{_PLAIN})(?![\w-])"
 _TOKEN: Final = rf"(?<![\w-])(?:{_PLAIN}(?![\w-])|§\d+(?:\.\d+|a)?)"

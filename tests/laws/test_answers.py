@@ -1,6 +1,6 @@
 """Law: an answer is one unit, so every request of any window of any history is one that the providers take.
 
-Source: R-GEN-8, R-WIN-3; adapters §8.
+Source: R-GEN-8, R-WIN-3; adapters PM-2.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""What an entry holds beside its text is shown only if the text says the same. Source: adapters §8."""
+"""What an entry holds beside its text is shown only if the text says the same. Source: adapters PM-3."""
 
 from itertools import product
 from typing import Any

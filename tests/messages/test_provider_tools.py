@@ -1,4 +1,4 @@
-"""What tools that Anthropic runs were asked and gave goes back in the answer, as it came. Source: adapters §8."""
+"""What tools that Anthropic runs were asked and gave goes back in the answer, as it came. Source: adapters PM-3."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What `as_openai`, `as_responses` and `as_anthropic` return is what the providers take. Source: adapters §8."""
+"""What `as_openai`, `as_responses` and `as_anthropic` return is what the providers take. Source: adapters PM-2."""
 
 import random
 from contextlib import suppress

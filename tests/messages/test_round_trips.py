@@ -1,4 +1,4 @@
-"""Messages come back as they were given, and in the other two shapes. Source: adapters §8."""
+"""Messages come back as they were given, and in the other two shapes. Source: adapters PM-1, PM-3."""
 
 from base64 import b64decode, b64encode
 from hashlib import sha256

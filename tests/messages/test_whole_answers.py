@@ -1,4 +1,4 @@
-"""Answers are whole in the requests of a real session, by the public API. Source: R-GEN-8, R-WIN-3; adapters §8."""
+"""Answers are whole in the requests of a real session, by the public API. Source: R-GEN-8, R-WIN-3; adapters PM-2."""
 
 from collections.abc import Iterable
 from random import Random

@@ -1,4 +1,4 @@
-"""Messages of providers over HTTP, and requests of a context. Source: adapters §8."""
+"""Messages of providers over HTTP, and requests of a context. Source: adapters PM-1, PM-2."""
 
 import httpx
 

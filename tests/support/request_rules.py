@@ -1,4 +1,4 @@
-"""What the providers refuse in a request, by their documented rules. Source: adapters §8."""
+"""What the providers refuse in a request, by their documented rules. Source: adapters PM-2."""
 
 import re
 from collections.abc import Mapping

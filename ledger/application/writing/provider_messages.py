@@ -1,4 +1,4 @@
-"""Messages of three shapes, added as they are, and the bytes of their parts. Source: adapters §8."""
+"""Messages of three shapes, added as they are, and the bytes of their parts. Source: adapters PM-1."""
 
 from collections.abc import Sequence
 

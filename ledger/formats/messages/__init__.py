@@ -1,7 +1,7 @@
 """Messages in the shapes that people have: OpenAI chat, OpenAI Responses and Anthropic, as entries and back.
 
-`reading` makes entries of them. `chat`, `responses` and `anthropic` make a request of a window, and `parts` the parts
-of a message that are no text. Pure: the bytes of attachments come from the caller.
+`message_intake` makes entries of them. `chat`, `responses` and `anthropic` make a request of a window, and
+`media_parts` the parts of a message that are no text. Pure: the bytes of attachments come from the caller.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Add messages as a provider's client has them (adapters §8)."""
+"""Add messages as a provider's client has them (adapters PM-1)."""
 
 from typing import Annotated, Any
 
