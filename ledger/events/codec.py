@@ -10,10 +10,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ledger.errors import LogCorrupted
+from ledger.errors import InvalidInput, LogCorrupted
 from ledger.events import EVENT_TYPES, Event, JsonObject, OpaqueEvent, RecordedEvent, StoredEvent, UndecodedEvent
 from ledger.events.canonical import canonical_json
 from ledger.events.chain import check_versions
+from ledger.events.limits import CONTENT_BYTES, PAYLOAD_BYTES
+from ledger.events.storable import FAULTS, check_texts, other_value, refusal
 from ledger.events.upcasts import UpcastFailed, reads_as, upcast
 
 PLAIN, SALTED, SEALED = 0, 1, 2  # trust H-18: JSON; salt + JSON; encrypted (second stage)
@@ -27,8 +29,23 @@ def encode(event: Event, salt: bytes) -> tuple[int, bytes]:
     """Return codec number and stored bytes of *event*; with an empty *salt* it is stored plain.
 
     Without a salt, a short text could be guessed from its digest, even after it was erased.
+
+    Raises:
+        InvalidInput: the event could not be read again, or is too large; *field* is the path of the fault.
     """
-    body = canonical_json(event)
+    try:
+        body = canonical_json(event)
+        read = _DECODERS[event.type].decode(body)
+    except FAULTS as fault:
+        raise refusal(event, fault) from fault
+    if read != event:
+        raise other_value(event, read)
+    if len(body) + len(salt) > PAYLOAD_BYTES:
+        raise InvalidInput(
+            "payload_too_large", f"an event must have at most {PAYLOAD_BYTES} bytes", limit=PAYLOAD_BYTES
+        )
+    if len(body) > CONTENT_BYTES or b"\\u0000" in body:
+        check_texts(event)
     return (SALTED, salt + body) if salt else (PLAIN, body)
 
 

@@ -28,16 +28,21 @@ def stream_write(
     clock: Clock,
     actor: str,
 ) -> StreamWrite:
-    """Return the part of a request that appends *events* to one stream, with what the store must know about them."""
+    """Return the part of a request that appends *events* to one stream, with what the store must know about them.
+
+    Raises:
+        InvalidInput: an event could not be read again (trust N-14).
+    """
+    now_us = to_microseconds(clock.now())
+    encoded = tuple([new_event(event, clock, actor, now_us=now_us) for event in events])
     forked_from: tuple[Stream, int] | None = None
     for event in events:
         if isinstance(event, SessionOpened) and event.forked_from is not None:
             origin = event.forked_from
             forked_from = (Stream.of(stream.namespace, origin.session_id, origin.user_id), origin.version)
-    now_us = to_microseconds(clock.now())
     return StreamWrite(
         stream=stream,
-        events=tuple([new_event(event, clock, actor, now_us=now_us) for event in events]),
+        events=encoded,
         expected_version=expected_version,
         items_after=items_after,
         life_after=life_after,
@@ -47,11 +52,15 @@ def stream_write(
 
 
 def new_event(event: Event, clock: Clock, actor: str, *, now_us: int | None = None) -> NewEvent:
-    """Return *event* encoded and salted, with an id and its time: *now_us*, unless it says when it happened."""
+    """Return *event* encoded and salted, with an id and its time: *now_us*, unless it says when it happened.
+
+    Raises:
+        InvalidInput: it could not be read again (trust N-14).
+    """
+    codec, payload = encode(event, os.urandom(SALT_BYTES))
     moment = event.created_at if isinstance(event, EntryAdded) else None
     if moment is not None or now_us is None:
         now_us = to_microseconds(moment or clock.now())
-    codec, payload = encode(event, os.urandom(SALT_BYTES))
     return NewEvent(
         clock.event_id(),
         event.type,

@@ -2,17 +2,16 @@
 
 from collections.abc import Collection
 from hashlib import sha256
-from typing import Final
 from uuid import UUID
 
 import msgspec
 
 from ledger.errors import LedgerError
-from ledger.events import EVENT_TYPES, ForkedFrom, ImportedFrom, KeptRemoved, KeptSet, SessionOpened, StoredEvent
+from ledger.events import EVENT_TYPES, ForkedFrom, ImportedFrom, OpaqueEvent, SessionOpened, StoredEvent
 from ledger.events.chain import ZERO_HASH, follows
-from ledger.events.codec import stored_json
+from ledger.events.codec import decode_payload, stored_json
 from ledger.events.ids import Stream
-from ledger.events.key_value_events import kept_item
+from ledger.events.upcasts import UpcastFailed
 from ledger.ports import NamespaceInfo, StreamHead
 from ledger.ports.event_store import LogBounds, SchemaDifference
 from ledger.ports.fork_ranges import owner_of
@@ -27,32 +26,7 @@ class _OriginOnly(msgspec.Struct):
     imported_from: ImportedFrom | None = None
 
 
-class _ItemOnly(msgspec.Struct):
-    """The fields of a payload of which the store has a copy, one for each type of event."""
-
-    entry_id: str | None = None
-    memory_id: str | None = None
-    record_id: str | None = None
-    key_id: str | None = None
-    view_id: str | None = None
-    space: str | None = None
-    key: str | None = None
-
-    @property
-    def value_id(self) -> str | None:
-        """The item of an event about a kept value, which has two parts."""
-        return None if self.space is None or self.key is None else kept_item(self.space, self.key)
-
-
-_item_only = msgspec.json.Decoder(_ItemOnly)
 _origin_only = msgspec.json.Decoder(_OriginOnly)
-_ONE_FIELD: Final = ("entry_id", "memory_id", "record_id", "key_id", "view_id")
-#: Type → the field with the event's item. A promotion has two; its item is the memory.
-_ITEM_FIELDS: Final = {
-    name: next(field for field in _ONE_FIELD if field in cls.__struct_fields__)
-    for name, cls in EVENT_TYPES.items()
-    if set(_ONE_FIELD) & set(cls.__struct_fields__)
-} | dict.fromkeys((KeptSet.type, KeptRemoved.type), "value_id")
 
 
 class Auditor:
@@ -108,8 +82,8 @@ class Auditor:
             self._found(f"version {version} of the session it was forked from is missing", 1, event)
         elif not follows(event, previous):
             self._found("its hash does not follow from its fields and the event before", 1, event)
-        else:
-            self._check_item(event)
+        elif len(self.findings) == known:
+            self._check_payload(event)
         event_id = event.event_id.int
         if event_id in self._event_ids:
             self._found("its event id occurs twice", 1, event)
@@ -242,24 +216,19 @@ class Auditor:
         if named != parent and not (parent is None and is_copy):
             self._found("its head names another origin", 2, event)
 
-    def _check_item(self, event: StoredEvent) -> None:
-        """Check that the stored item id is the one in the payload, unless a newer release wrote the event."""
+    def _check_payload(self, event: StoredEvent) -> None:
+        """Check that the class of the event reads it, and gives the stored item id; those of newer releases pass."""
         known = EVENT_TYPES.get(event.type)
         if known is None or event.schema_version > known.schema_version:
             return
         assert event.payload is not None
-        item_id = None
-        field = _ITEM_FIELDS.get(event.type)
-        if field is not None:
-            try:
-                item_id = getattr(_item_only.decode(stored_json(event.codec, event.payload)), field)
-            except (LedgerError, msgspec.MsgspecError):
-                item_id = None
-            if item_id is None:
-                self._unreadable += 1
-                self._found("its payload cannot be read, so its item cannot be checked", 1, event)
-                return
-        if item_id != event.item_id:
+        try:
+            payload = decode_payload(event.type, event.schema_version, stored_json(event.codec, event.payload))
+        except (LedgerError, UpcastFailed, msgspec.MsgspecError):
+            self._unreadable += 1
+            self._found(f"its payload cannot be read as {event.type} of schema {event.schema_version}", 1, event)
+            return
+        if not isinstance(payload, OpaqueEvent) and payload.item_id != event.item_id:
             self._found("its payload names another item", 1, event)
 
     def _found(self, problem: str, layer: int, event: StoredEvent) -> None:

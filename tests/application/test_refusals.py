@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ledger.errors import DuplicateEntry, InvalidInput, LedgerError, VersionConflict
+from ledger.events.canonical import canonical_json
 from ledger.events.ids import Stream, namespace_id
 from ledger.memory import MemoryLedger
 from ledger.session.entry_drafts import EntryDraft
@@ -141,6 +142,7 @@ async def missed_apart(names: Iterable[str]) -> set[str]:
 
 async def test_without_the_checks_of_entries_and_names_their_tests_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ledger.application.writing.entry_writes.draft_entry", unchecked)
+    monkeypatch.setattr("ledger.ports.event_encoding.encode", lambda event, salt: (1, salt + canonical_json(event)))
     monkeypatch.setattr("ledger.application.handle.check_idempotency_key", lambda key: key)
     monkeypatch.setattr("ledger.application.handle.named_stream", Stream.of)
     cases = {*ENTRIES, *NAMES, "I-49 entry 57 of 100"}

@@ -1,12 +1,17 @@
 """Verifying through the library: what is proved, and that damage is reported with its place. Source: trust §12."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
 from ledger.errors import SessionNotFound
-from ledger.events import StoredEvent
+from ledger.events import EntryAdded, OpaqueEvent, StoredEvent
+from ledger.events.canonical import canonical_json
 from ledger.events.ids import namespace_id
 from ledger.memory import MemoryLedger
+from ledger.ports import event_encoding
+from ledger.ports.event_encoding import append_request
 from ledger.stores.in_memory.event_store import InMemoryEventStore
 from tests.application.conftest import talk
 
@@ -68,3 +73,43 @@ async def test_damage_is_reported_with_its_session_version_and_layer(ledger: Mem
     assert (first.session_id, first.namespace) == ("s", ledger._handle.namespace)
     assert words in first.problem
     assert (await ledger.verify("t")).ok, "the other session is as it was"
+
+
+UNREADABLE: dict[str, dict[str, Any]] = {
+    "a field of another type": {"role": 5},
+    "a word that is none of its words": {"kind": "telegram"},
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+async def test_an_event_that_no_fold_can_read_is_named(
+    anywhere: MemoryLedger, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """trust V-6: its hash is right, and whoever reads the session gets an error."""
+    services = anywhere._handle.services
+    stream = anywhere._handle.stream("s", None)
+    said = EntryAdded(
+        write_id="w", entry_id="e", kind="message", role="user", content="a", tokens=1, tokenizer="approximate"
+    )
+    await talk(anywhere, 1)
+    await talk(anywhere, 1, session="t")
+    broken = replace(said, **UNREADABLE[name])
+    with monkeypatch.context() as careless:
+        careless.setattr(event_encoding, "encode", lambda event, salt: (1, salt + canonical_json(event)))
+        request = append_request(stream, [broken], expected_version=None, clock=services.clock, actor="a")
+    [receipt] = (await services.store.events.append(request)).receipts
+    assert (await anywhere.verify("t")).ok, "the other session can be read"
+    for report in (await anywhere.verify(), await anywhere.verify("s"), await anywhere.verify(caches=True)):
+        assert (report.verdict, report.ok) == ("CANNOT VERIFY", False)
+        [finding] = report.findings
+        assert (finding.session_id, finding.version, finding.layer) == ("s", receipt.version, 1)
+        assert finding.problem == "its payload cannot be read as entry.added of schema 2"
+
+
+async def test_an_auditor_that_reads_only_the_item_passes_it__control(
+    anywhere: MemoryLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Negative control of the test above."""
+    monkeypatch.setattr("ledger.verification.auditor.decode_payload", lambda *stored: OpaqueEvent("any", 1, {}))
+    with pytest.raises(AssertionError, match="OK-CHAINED"):
+        await test_an_event_that_no_fold_can_read_is_named(anywhere, monkeypatch, "a field of another type")
