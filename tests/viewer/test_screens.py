@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from ledger.formats.importers import documents, read
+from projections.memory_config import config as memory_config
+from projections.strategies import WINDOWS
 from tests.server.conftest import Running
 from tests.support.viewer_scene import file_of, ledger_of, on_loop
 from tests.viewer.conftest import Watched
@@ -246,6 +248,32 @@ def test_a_what_if_that_needs_a_model_offers_an_estimate(watched: Watched) -> No
     page.locator("textarea").fill("{")
     page.locator("#try").click()
     expect(page.locator("[role=alert]")).to_contain_text("not JSON")
+
+
+def test_each_strategy_of_the_form_is_a_config_that_is_tried_as_it_stands(watched: Watched) -> None:
+    """viewer U-17: its strategies and their fields are those of the server's presets."""
+    page = watched.open(f"{TRIP}&tab=what-if", "#try")
+    strategies = page.get_by_role("combobox", name="Strategy")
+    expect(strategies.locator("option")).to_have_count(len(WINDOWS))
+    assert set(strategies.locator("option").all_text_contents()) == set(WINDOWS)
+    for name in WINDOWS:
+        strategies.select_option(name)
+        limit = page.get_by_role("spinbutton")
+        fields = {}
+        if limit.count():
+            limit.fill("7")
+            fields = {
+                (page.locator("label", has=page.get_by_role("spinbutton")).text_content() or "").removeprefix(
+                    "Limit: "
+                ): 7
+            }
+        with page.expect_request("**/what-if**") as asked, page.expect_response("**/what-if**") as answered:
+            page.locator("#try").click()
+        assert answered.value.status == 200, (name, answered.value.text())
+        config = asked.value.post_data_json["config"]
+        assert config["window"]["type"] == name
+        assert fields.items() <= config["window"].items(), "what was typed is sent"
+        memory_config.load(config)
 
 
 def test_the_chart_is_a_table_too(watched: Watched) -> None:

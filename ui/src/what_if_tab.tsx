@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { go, place } from "./address";
-import type { Trials, Tried } from "./api";
+import type { Presets, Trials, Tried } from "./api";
 import { Compared } from "./diff_tab";
 import { useAnswer } from "./pane";
 import { TakeIt } from "./rebuild";
@@ -11,7 +11,15 @@ import { Refused } from "./source";
 import { Items } from "./window_tab";
 import { count, plural, usd } from "./words";
 
-const STRATEGIES = ["max_tokens", "sliding_window", "recall", "full", "rolling"];
+type Values = { [name: string]: unknown };
+
+/** The windows of the presets that need nothing else, and of each the field with its limit: its first number. */
+function windowsOf(found: Presets | null): { type: string; window: Values; limit: string | null }[] {
+  return (found?.presets ?? [])
+    .filter(({ config }) => Array.isArray(config.compactions) && !config.compactions.length)
+    .map(({ config }) => config.window as Values)
+    .map((window) => ({ type: String(window.type), window, limit: Object.keys(window).find((name) => typeof window[name] === "number") ?? null }));
+}
 
 interface Asked {
   config: unknown;
@@ -42,7 +50,7 @@ export function WhatIfTab() {
   const first = asked();
   const [text, setText] = useState(first.config ? JSON.stringify(first.config, null, 2) : "");
   const [strategy, setStrategy] = useState("recall");
-  const [budget, setBudget] = useState("2000");
+  const [limit, setLimit] = useState<string | null>(null);
   const [without, setWithout] = useState(first.without.join(", "));
   const [answer, setAnswer] = useState<Tried | null>(null);
   const [missing, setMissing] = useState<string | null>(null);
@@ -55,7 +63,10 @@ export function WhatIfTab() {
   if (!key) return null;
 
   const names = without.split(/[\s,]+/).filter(Boolean);
-  const fields = () => (strategy === "full" ? { window: { type: "full" } } : { window: { type: strategy, [LIMITS[strategy] ?? "max_tokens"]: Number(budget) || 2000 } });
+  const windows = source.kind === "service" ? windowsOf(own) : [];
+  const start = windows.find((each) => each.type === strategy) ?? windows[0];
+  const typed = limit ?? (start?.limit ? String(start.window[start.limit]) : "");
+  const fields = () => start && { window: start.limit ? { ...start.window, [start.limit]: Number(typed) } : start.window };
 
   const run = (onMiss: "raise" | "estimate", config: unknown) => {
     const stop = new AbortController();
@@ -128,16 +139,24 @@ export function WhatIfTab() {
           <>
             <label>
               Strategy
-              <select value={strategy} onChange={(event) => setStrategy(event.currentTarget.value)}>
-                {STRATEGIES.map((name) => (
-                  <option key={name}>{name}</option>
+              <select
+                value={start?.type}
+                onChange={(event) => {
+                  setStrategy(event.currentTarget.value);
+                  setLimit(null);
+                }}
+              >
+                {windows.map(({ type }) => (
+                  <option key={type}>{type}</option>
                 ))}
               </select>
             </label>
-            <label>
-              Budget
-              <input type="number" min={1} value={budget} onInput={(event) => setBudget(event.currentTarget.value)} />
-            </label>
+            {start?.limit && (
+              <label>
+                Limit: {start.limit}
+                <input type="number" min={1} required value={typed} onInput={(event) => setLimit(event.currentTarget.value)} />
+              </label>
+            )}
             <label>
               Without entries
               <input type="text" value={without} placeholder="ids or versions" onInput={(event) => setWithout(event.currentTarget.value)} />
@@ -145,7 +164,7 @@ export function WhatIfTab() {
           </>
         )}
         <label class="wide">
-          Config as JSON {source.kind === "service" && "(replaces strategy and budget)"}
+          Config as JSON {source.kind === "service" && "(replaces strategy and limit)"}
           <textarea rows={text ? 8 : 2} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
         </label>
         <p class="actions">
@@ -173,8 +192,6 @@ export function WhatIfTab() {
     </section>
   );
 }
-
-const LIMITS: Record<string, string> = { max_tokens: "memory_max_tokens", sliding_window: "max_messages", recall: "max_tokens", rolling: "max_interactions" };
 
 function Answer({ answer }: { answer: Tried }) {
   const recorded = shownWindow.value;

@@ -4237,7 +4237,9 @@
   var selOf = (item) => item.kind === "summary" ? `s:${item.id}` : item.kind === "entry" ? `e${item.version}` : null;
 
   // src/what_if_tab.tsx
-  var STRATEGIES = ["max_tokens", "sliding_window", "recall", "full", "rolling"];
+  function windowsOf(found) {
+    return (found?.presets ?? []).filter(({ config }) => Array.isArray(config.compactions) && !config.compactions.length).map(({ config }) => config.window).map((window2) => ({ type: String(window2.type), window: window2, limit: Object.keys(window2).find((name) => typeof window2[name] === "number") ?? null }));
+  }
   function asked2() {
     try {
       const found = JSON.parse(place.value.typed);
@@ -4257,7 +4259,7 @@
     const first = asked2();
     const [text, setText] = d2(first.config ? JSON.stringify(first.config, null, 2) : "");
     const [strategy, setStrategy] = d2("recall");
-    const [budget, setBudget] = d2("2000");
+    const [limit, setLimit] = d2(null);
     const [without, setWithout] = d2(first.without.join(", "));
     const [answer, setAnswer] = d2(null);
     const [missing, setMissing] = d2(null);
@@ -4268,7 +4270,10 @@
     }, []);
     if (!key) return null;
     const names = without.split(/[\s,]+/).filter(Boolean);
-    const fields = () => strategy === "full" ? { window: { type: "full" } } : { window: { type: strategy, [LIMITS[strategy] ?? "max_tokens"]: Number(budget) || 2e3 } };
+    const windows = source.kind === "service" ? windowsOf(own) : [];
+    const start2 = windows.find((each) => each.type === strategy) ?? windows[0];
+    const typed2 = limit ?? (start2?.limit ? String(start2.window[start2.limit]) : "");
+    const fields = () => start2 && { window: start2.limit ? { ...start2.window, [start2.limit]: Number(typed2) } : start2.window };
     const run2 = (onMiss, config) => {
       const stop = new AbortController();
       setRunning(stop);
@@ -4333,11 +4338,22 @@
             source.kind === "service" && /* @__PURE__ */ a4($, { children: [
               /* @__PURE__ */ a4("label", { children: [
                 "Strategy",
-                /* @__PURE__ */ a4("select", { value: strategy, onChange: (event) => setStrategy(event.currentTarget.value), children: STRATEGIES.map((name) => /* @__PURE__ */ a4("option", { children: name }, name)) })
+                /* @__PURE__ */ a4(
+                  "select",
+                  {
+                    value: start2?.type,
+                    onChange: (event) => {
+                      setStrategy(event.currentTarget.value);
+                      setLimit(null);
+                    },
+                    children: windows.map(({ type }) => /* @__PURE__ */ a4("option", { children: type }, type))
+                  }
+                )
               ] }),
-              /* @__PURE__ */ a4("label", { children: [
-                "Budget",
-                /* @__PURE__ */ a4("input", { type: "number", min: 1, value: budget, onInput: (event) => setBudget(event.currentTarget.value) })
+              start2?.limit && /* @__PURE__ */ a4("label", { children: [
+                "Limit: ",
+                start2.limit,
+                /* @__PURE__ */ a4("input", { type: "number", min: 1, required: true, value: typed2, onInput: (event) => setLimit(event.currentTarget.value) })
               ] }),
               /* @__PURE__ */ a4("label", { children: [
                 "Without entries",
@@ -4346,7 +4362,7 @@
             ] }),
             /* @__PURE__ */ a4("label", { class: "wide", children: [
               "Config as JSON ",
-              source.kind === "service" && "(replaces strategy and budget)",
+              source.kind === "service" && "(replaces strategy and limit)",
               /* @__PURE__ */ a4("textarea", { rows: text ? 8 : 2, value: text, spellcheck: false, onInput: (event) => setText(event.currentTarget.value) })
             ] }),
             /* @__PURE__ */ a4("p", { class: "actions", children: [
@@ -4365,7 +4381,6 @@
       /* @__PURE__ */ a4(Compare2, { at })
     ] });
   }
-  var LIMITS = { max_tokens: "memory_max_tokens", sliding_window: "max_messages", recall: "max_tokens", rolling: "max_interactions" };
   function Answer({ answer }) {
     const recorded = shownWindow.value;
     return /* @__PURE__ */ a4($, { children: [
