@@ -148,7 +148,8 @@ class Worker:
         """Do all jobs that are due, and return how many attempts ended well."""
         before = self._attempts.succeeded
         while await self._round() or self._tasks:
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            if self._tasks:
+                await asyncio.wait(self._tasks)
         return self._attempts.succeeded - before
 
     async def stop(self) -> None:

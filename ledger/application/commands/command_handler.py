@@ -131,7 +131,7 @@ class CommandHandler:
     async def settle(self) -> None:
         """Wait for snapshots that are being saved."""
         while self._saving:
-            await asyncio.gather(*self._saving, return_exceptions=True)
+            await asyncio.wait(self._saving)  # it lets the loop go on, to take out what is saved; `gather` may not
 
     async def _write_together(
         self,
