@@ -188,7 +188,7 @@ def endpoint() -> Iterator[Endpoint]:
 @pytest.fixture
 async def meaningful(endpoint: Endpoint, over: Callable[..., LongTermMemory]) -> AsyncIterator[LongTermMemory]:
     """Long-term memory with an embedder to which synonyms are equal."""
-    embedder = OpenAIEmbedder(model="scripted", base_url=endpoint.url, max_retries=0, timeout_s=1)
+    embedder = OpenAIEmbedder(model="scripted", base_url=endpoint.url, max_retries=0, timeout_s=30)
     yield over("", embedder=CountedEmbedder(embedder, ModelCalls()))
     await embedder.close()
 

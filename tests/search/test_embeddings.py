@@ -33,7 +33,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 @pytest.fixture
 async def embedder(endpoint: Endpoint) -> AsyncIterator[OpenAIEmbedder]:
-    created = OpenAIEmbedder(model="scripted", base_url=endpoint.url, max_retries=0, timeout_s=1)
+    created = OpenAIEmbedder(model="scripted", base_url=endpoint.url, max_retries=0, timeout_s=30)
     yield created
     await created.close()
 
@@ -125,7 +125,7 @@ async def test_a_new_model_is_embedded_beside_the_old_one_which_search_uses_mean
 ) -> None:
     await talk(ledger)
     await ledger.embed_pending()
-    other = OpenAIEmbedder(model="other", base_url=endpoint.url, max_retries=0, timeout_s=1)
+    other = OpenAIEmbedder(model="other", base_url=endpoint.url, max_retries=0, timeout_s=30)
     async with MemoryLedger.open(namespace=namespace, store=store, embedder=other) as newer:
         assert await newer.search("puppy") == [], "words alone, until the new model has vectors"
         assert await newer.embed_pending() == 3
@@ -198,7 +198,6 @@ async def test_when_the_endpoint_is_down_words_still_find(ledger: MemoryLedger, 
     [
         status(400),
         hang_up,
-        hang,
         raw(b"no json"),
         gives({"data": []}),
         gives({"object": "list", "data": [{"index": 0}]}),
@@ -206,12 +205,20 @@ async def test_when_the_endpoint_is_down_words_still_find(ledger: MemoryLedger, 
         gives({"data": [{"index": 0, "embedding": ["x"]}]}),
         embeds(lambda text: [math.nan]),
     ],
-    ids=["400", "hang_up", "hang", "no_json", "none", "no_vector", "empty", "no_numbers", "nan"],
+    ids=["400", "hang_up", "no_json", "none", "no_vector", "empty", "no_numbers", "nan"],
 )
 async def test_an_unusable_answer_fails_clearly(endpoint: Endpoint, embedder: OpenAIEmbedder, behaviour) -> None:
     endpoint.answers(behaviour)
     with pytest.raises(EmbedderFailed):
         await embedder.embed(["a"])
+
+
+async def test_no_answer_in_time_fails_clearly(endpoint: Endpoint) -> None:
+    endpoint.answers(hang)
+    embedder = OpenAIEmbedder(model="scripted", base_url=endpoint.url, max_retries=0, timeout_s=0.2)
+    with pytest.raises(EmbedderFailed, match="in time"):
+        await embedder.embed(["a"])
+    await embedder.close()
 
 
 async def test_vectors_come_back_in_the_order_of_the_texts(endpoint: Endpoint, embedder: OpenAIEmbedder) -> None:
