@@ -9,12 +9,13 @@ import pytest
 
 from ledger.errors import InvalidInput, RecordNotFound, Unavailable
 from ledger.events import MemoryFields, RecordCreated
+from ledger.events.canonical import canonical_json
 from ledger.events.clock import SystemClock
 from ledger.events.ids import Stream
 from ledger.long_term_memory import LongTermMemory, record_writer
 from ledger.long_term_memory.record_writer import RecordWriter, records_stream
 from ledger.memory import MemoryLedger
-from ledger.ports import Store, StreamWrite
+from ledger.ports import Store, StreamWrite, event_encoding
 from ledger.ports.event_encoding import append_request
 from ledger.ports.record_store import RecordLookup
 from projections.records.records import Record, memory_hash
@@ -277,12 +278,15 @@ async def test_streams_of_records_are_no_sessions_but_verified_and_exported(stor
     ids=["session", "strategy", "text", "topic"],
 )
 async def test_a_record_that_cannot_be_stored_blocks_no_other(
-    memory: LongTermMemory, store: Store, namespace: str, fields: MemoryFields
+    memory: LongTermMemory, store: Store, namespace: str, fields: MemoryFields, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No door lets it in, but a file made by hand could (trust E-12): it stays in the log, and is not found."""
+    """No door lets it in, but who writes to the database could: it stays in the log, and is not found."""
     event = RecordCreated(write_id="w", record_id="bad", fields=fields)
     stream = records_stream(namespace, "")
-    await store.events.append(append_request(stream, [event], expected_version=0, clock=SystemClock(), actor=""))
+    with monkeypatch.context() as unchecked:
+        unchecked.setattr(event_encoding, "encode", lambda event, salt: (1, salt + canonical_json(event)))
+        request = append_request(stream, [event], expected_version=0, clock=SystemClock(), actor="")
+    await store.events.append(request)
     await memory.create([a_record("good")])
     assert await ids(memory, text="Oslo") == ["good"]
     with pytest.raises(RecordNotFound):

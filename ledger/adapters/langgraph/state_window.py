@@ -112,13 +112,17 @@ def window_after(
 
 
 def to_show(messages: Any, names: Sequence[str]) -> list[tuple[BaseMessage, str]]:
-    """Return each of *messages* with its name; none if they are no messages, or if one is an order to remove others."""
+    """Return each of *messages* with its name; none if they are no messages, or if one is an order to remove others.
+
+    Without those that a node, in a thread of its own, added in place after the first ones got their *names*.
+    """
     values = [messages] if isinstance(messages, BaseMessage) else messages
-    if not isinstance(values, list) or any(
-        not isinstance(each, BaseMessage) or each.type == "remove" for each in values
-    ):
+    if not isinstance(values, list):
         return []
-    return list(zip(values, names, strict=True))
+    named = values[: len(names)]
+    if len(named) < len(names) or any(not isinstance(each, BaseMessage) or each.type == "remove" for each in named):
+        return []
+    return list(zip(named, names, strict=True))
 
 
 def _storable(entry: dict[str, Any]) -> dict[str, Any]:

@@ -154,7 +154,7 @@ async def test_a_saver_that_relies_on_less_would_be_noticed(
 
         monkeypatch.setattr(KnownThreads, "add_writes", add_to_known)
     else:
-        monkeypatch.setattr(known_threads._Thread, "doubted", lambda self: "")
+        monkeypatch.setattr(known_threads._KnownThread, "doubted", lambda self: "")
     assert not await _all_agree(seed, 100)
 
 

@@ -12,6 +12,7 @@ from langgraph.checkpoint.base.id import uuid6
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from ledger.adapters.langgraph import LedgerSaver, checkpoint_writes
+from ledger.adapters.langgraph.state_window import to_show
 from ledger.application.writing import key_values
 from ledger.errors import InvalidInput
 from ledger.events import EntryRemoved
@@ -189,6 +190,13 @@ async def test_nodes_may_add_to_the_list_of_messages_in_place__LG_5(
     for _ in range(2):  # the second time, what tasks write is shown
         await compiled.ainvoke({"messages": [HumanMessage("question")]}, CONFIG)
     assert await window(ledger) == ["question", "answer 1", "answer 2", "answer 3"]
+
+
+def test_what_a_node_adds_or_takes_away_while_the_messages_are_stored_is_not_shown__LG_5() -> None:
+    """A node that is no coroutine runs in a thread of its own: it may do so between two lines of the saver."""
+    question, answer = HumanMessage("question"), AIMessage("answer")
+    assert to_show([question, answer], ["q"]) == [(question, "q")]
+    assert to_show([], ["q"]) == []
 
 
 @pytest.mark.parametrize("change", [lambda said: said.append(AIMessage("answer")), lambda said: said.clear()])
