@@ -56,7 +56,7 @@ test-importer: $(STAMP) ## the laws of one importer, NAME=sharegpt (how its samp
 
 test-event: $(STAMP) ## the laws and pages of one event type, NAME=expiry.set, in less than a minute
 	$(call NAMED,expiry.set,,tests/golden tests/session tests/transfer/test_unwritten_events.py tests/projections/test_laws.py \
-		tests/projections/test_transcript.py tests/docs/test_pages.py)
+		tests/projections/test_transcript.py tests/docs/test_pages.py tests/core/test_new_event_types.py)
 
 test-pgbouncer: $(STAMP) ## the tests of the service and of appending, through PgBouncer in transaction mode
 	TEST_POOLER=pgbouncer $(BIN)/pytest tests/pgbouncer tests/server tests/conformance/test_appending.py \

@@ -128,8 +128,8 @@ def test_each_event_of_a_session_comes_from_a_client_or_does_not() -> None:
 
 def test_a_type_that_nobody_looked_at_is_named_with_each_place__control(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control."""
-    monkeypatch.setitem(EVENT_TYPES, "session.labelled", EVENT_TYPES["data.changed"])
-    assert "session.labelled" in unseen()
+    monkeypatch.setitem(EVENT_TYPES, "session.of_no_release", EVENT_TYPES["data.changed"])
+    assert "session.of_no_release" in unseen()
     for place in ("projections/working_memory.py", "projections/log/backlog.py", "ledger/session/evolve.py"):
         assert f"{place}:" in unseen()
     with pytest.raises(AssertionError, match="postpones"):

@@ -278,20 +278,23 @@ def digest_of(stated: object, monkeypatch: pytest.MonkeyPatch, folder: Path) -> 
 def test_an_event_type_that_is_added_leaves_stored_states_valid_until_a_fold_makes_something_else_of_it(
     with_another_type: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stated = json.loads(fold_results.FILE.read_text())
-    more = stated_anew(stated, with_another_type)
-    assert {name: more[name] for name in stated} == stated
-    [(name, digests)] = more["added"].items()
-    assert (name, digests.keys(), {len(each) for each in digests.values()}) == ("a.label.v1", stated.keys(), {1})
+    before = json.loads(fold_results.FILE.read_text())
+    folds, name = before.keys() - {"added"}, "a.label.v1"
+    more = stated_anew(before, with_another_type)
+    assert {fold: more[fold] for fold in folds} == {fold: before[fold] for fold in folds}
+    assert more["added"].keys() == {name, *before.get("added", {})}
+    digests = more["added"][name]
+    assert (digests.keys(), {len(each) for each in digests.values()}) == (folds, {1})
     assert stated_anew(more, with_another_type) == more
-    valid = digest_of(stated, monkeypatch, with_another_type)
+    valid = digest_of(before, monkeypatch, with_another_type)
     assert digest_of(more, monkeypatch, with_another_type) == valid
 
     monkeypatch.setattr("projections.working_memory._with_data", lambda state, version, payload: state)
     changed = stated_anew(more, with_another_type)["added"][name]
     assert len(changed["session"]) == 2
     assert changed["records"] == digests["records"]
-    assert digest_of({**stated, "added": {name: changed}}, monkeypatch, with_another_type) != valid
+    later = {**before, "added": {**before.get("added", {}), name: changed}}
+    assert digest_of(later, monkeypatch, with_another_type) != valid
 
 
 def test_a_fold_that_ignores_an_event_has_other_results() -> None:
