@@ -72,7 +72,7 @@ class AnswerRun(msgspec.Struct, frozen=True):
 
     def after_batch(self) -> "AnswerRun":
         """Return it for a later batch: thinking there is another answer's, and what was counted stays counted."""
-        return replace(self, write_id="", spoken=0) if self.write_id else self
+        return replace(self, write_id="", spoken=0) if self.write_id or self.spoken else self
 
     def goes_on_with(self, entry: Entry) -> bool:
         """Tell whether *entry*, the next one, is part of it: a call, or what is said beside calls or thinking.
