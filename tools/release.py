@@ -26,19 +26,25 @@ import ledger
 
 ROOT = Path(__file__).parents[1]
 NAME = "memory-ledger"
-#: Folders of the repository, and what they are called in the wheel.
-SHIPPED = {
+#: Folders of the source distribution.
+SOURCES = {"ledger", "projections", "migrations", "examples"}
+#: What an installed program reads, and what that is called in the wheel: ``pyproject.toml`` says the same.
+IN_WHEEL = {
     "ledger": "ledger",
     "projections": "projections",
-    "migrations": "ledger/_migrations",
-    "examples": "ledger/_examples",
+    "migrations/versions": "ledger/_migrations/versions",
+    "migrations/sql": "ledger/_migrations/sql",
+    "migrations/env.py": "ledger/_migrations/env.py",
+    "migrations/catalogue.jsonl": "ledger/_migrations/catalogue.jsonl",
+    "examples/configs": "ledger/_examples/configs",
+    "examples/coding_agent.jsonl": "ledger/_examples/coding_agent.jsonl",
 }
 #: What must be there, whatever else moves or is renamed.
 REQUIRED = {
     "ledger/py.typed",
     "ledger/server/ui/viewer.js",
     "ledger/server/ui/viewer.css",
-    "ledger/_migrations/schema.sql",
+    "ledger/_migrations/catalogue.jsonl",
 }
 SDIST_ALONE = {"PKG-INFO", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", ".gitignore"}
 
@@ -114,16 +120,17 @@ def wheel_faults(names: Iterable[str], tracked: Iterable[str], version: str) -> 
     metadata = f"memory_ledger-{version}.dist-info/"
     own = {f"{metadata}{name}" for name in ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE")}
     expected = own | {
-        f"{SHIPPED[top]}/{rest}"
-        for top, _, rest in (name.partition("/") for name in tracked)
-        if rest and top in SHIPPED
+        shipped + name.removeprefix(source)
+        for name in tracked
+        for source, shipped in IN_WHEEL.items()
+        if f"{name}/".startswith(f"{source}/")
     }
     return _differences("the wheel", set(names), expected | REQUIRED)
 
 
 def sdist_faults(names: Iterable[str], tracked: Iterable[str], version: str) -> list[str]:
     """Return what a source distribution has too much, and what it lacks, compared with the tracked files."""
-    expected = SDIST_ALONE | {name for name in tracked if "/" in name and name.partition("/")[0] in SHIPPED}
+    expected = SDIST_ALONE | {name for name in tracked if "/" in name and name.partition("/")[0] in SOURCES}
     return _differences("the sdist", set(names), {f"memory_ledger-{version}/{name}" for name in expected})
 
 

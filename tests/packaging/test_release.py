@@ -12,6 +12,7 @@ TRACKED = [
     "ledger/py.typed",
     "ledger/server/ui/viewer.js",
     "ledger/server/ui/viewer.css",
+    "migrations/catalogue.jsonl",
     "migrations/schema.sql",
     "README.md",
 ]
@@ -19,7 +20,7 @@ WHEEL = [
     "ledger/py.typed",
     "ledger/server/ui/viewer.js",
     "ledger/server/ui/viewer.css",
-    "ledger/_migrations/schema.sql",
+    "ledger/_migrations/catalogue.jsonl",
     *(
         f"memory_ledger-{VERSION}.dist-info/{name}"
         for name in ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE")
