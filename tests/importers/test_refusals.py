@@ -92,7 +92,7 @@ async def test_an_empty_file_is_refused(refused: Refused, source: bytes) -> None
         (GOOD + b'{"role": "user", "content": "x", "n": ' + b"9" * 5_000 + b"}", "number_out_of_range", 5),
         (GOOD + b'{"role": "user", "content": "x", "n": ' + b"[" * 33 + b"]" * 33 + b"}", "too_deep", 5),
         (GOOD + b"[" * 100_000, "too_deep", 5),
-        (GOOD + b"[" + b"[" * 40 + b"]" * 40 + b",0" * 2_000_000 + b"]", "too_many_values", 5),
+        pytest.param(GOOD + b"[" + b",".join([b"0"] * 2_000_001) + b"]", "too_many_values", 5, marks=pytest.mark.full),
         (GOOD + b'{"role": "critic", "content": "x"}', "unknown_role", 5),
         (GOOD + b'{"role": "system\xd1\x83", "content": "x"}', "unknown_role", 5),
         (GOOD + b'{"content": "no role"}', "bad_shape", 5),
