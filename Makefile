@@ -9,7 +9,7 @@ ADK := .venv-adk
 OLDEST := .venv-oldest
 RELEASE := .venv-release
 # files to workers, and groups of files to one of them: see tests/support/scheduling.py
-WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
+WORKERS := -n 4 --dist loadfile --no-loadscope-reorder
 # all extras but google-adk, whose SDK wants an OpenTelemetry that is older than that of tracing
 LOCKED := claude-agent knowledge langchain langgraph local-embedder mcp openai openai-agents pydantic-ai reports tracing
 PIN := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header
