@@ -219,7 +219,7 @@ class Window(msgspec.Struct, frozen=True):
     @property
     def apart(self) -> frozenset[int]:
         """Versions of entries with which no answer goes on: entries before them are left out or have a summary."""
-        after = (now for before, now in pairwise(self.items) if isinstance(before, Summary) and not before.overlay)
+        after = (now for before, now in pairwise(self.items) if isinstance(before, Summary) and before.block is None)
         return self.gaps.union(entry.version for entry in after if isinstance(entry, Entry))
 
     def oldest_first(self) -> "Window":

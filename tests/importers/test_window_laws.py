@@ -63,6 +63,11 @@ async def test_the_window_is_what_the_format_says__IN_16(name: str) -> None:
         assert await wrong(name, tried) == []
 
 
+async def test_a_summary_that_only_took_the_place_of_another_divides_an_answer__IN_16() -> None:
+    """It covers no entry, and stands between a message and the call that came after it."""
+    assert await wrong("openhands-sdk", [1093205658]) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 async def test_the_window_is_what_the_format_says_in_many_logs__IN_16(name: str) -> None:
