@@ -76,6 +76,7 @@ def test_another_process_gives_the_same_to_the_byte(hash_seed: str) -> None:
     assert done.stdout.strip() == sha256(msgspec.json.encode(run(some_sessions(), PLAN))).hexdigest(), done.stderr
 
 
+@pytest.mark.full
 @pytest.mark.processes
 def test_workers_end_with_the_process_that_started_them() -> None:
     """Killed, it could not tell them to."""

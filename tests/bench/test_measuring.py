@@ -134,6 +134,7 @@ async def test_a_single_plain_client_keeps_to_one_backend(server: Server, fresh_
     await plain.close()
 
 
+@pytest.mark.full
 @pytest.mark.postgres
 async def test_a_slow_store_misses_the_goals_of_an_append(server: Server, fresh_database: str) -> None:
     with server.login("ledger_app") as login:

@@ -26,6 +26,7 @@ def lines_of(watching: subprocess.Popen[str]) -> Iterator[str]:
     return iter(watching.stdout.readline, "")
 
 
+@pytest.mark.full
 def test_watching_takes_in_what_is_written_and_ends_with_control_c(cli: Cli, projects: Path) -> None:
     growing = projects / "-home-mara-shed" / f"{SECOND}.jsonl"
     lines = growing.read_text().splitlines(keepends=True)

@@ -69,12 +69,13 @@ def small_files_are_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool, "_IN_MEMORY_BYTES", 64 * 1024)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.full
 @each_format
 def test_a_file_of_twice_the_size_needs_hardly_more_memory(format_: str, tmp_path: Path, seed: int) -> None:
     assert growth(tmp_path, format_, seed) < MORE
 
 
+@pytest.mark.full
 def test_what_is_held_in_memory_would_show(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control of the test above."""
     monkeypatch.setattr(spool, "Spool", Held)

@@ -116,7 +116,7 @@ def test_what_is_no_run_is_refused_at_its_line() -> None:
     assert (refused.value.code, refused.value.line) == ("bad_shape", 3)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.full
 @pytest.mark.parametrize(("indent", "code"), [(None, "line_too_long"), (1, "too_large")])
 async def test_a_list_that_is_too_large_is_refused_and_says_what_to_do(
     indent: int | None, code: str, tmp_path: Path

@@ -21,6 +21,7 @@ async def check(data: Path, count: int) -> Mapping[tuple[str, str], Pair]:
     return pairs
 
 
+@pytest.mark.full
 async def test_each_pair_of_strategies_on_two_trajectories(data: Path) -> None:
     await check(data, 2)
 

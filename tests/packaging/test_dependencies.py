@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +51,7 @@ def distributions(lines: list[str]) -> set[str]:
     return {spelled(Requirement(line).name) for line in lines}
 
 
+@pytest.mark.full
 def test_a_plain_install_has_what_the_commands_import() -> None:
     own = {"ledger", "projections", "pydantic_core", *sys.stdlib_module_names}  # pydantic pins its core
     known = packages_distributions()

@@ -54,6 +54,7 @@ def run(*site: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.full
 def test_its_strategy_is_validated_shown_and_replayed_like_ours(tmp_path: Path) -> None:
     done = run(installed(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")

@@ -36,6 +36,7 @@ async def add(ledger: MemoryLedger, session: str, *texts: str) -> None:
     await ledger.add_entries(session, entries)
 
 
+@pytest.mark.full
 async def test_an_export_of_large_events_takes_little_memory__E_12(
     ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:

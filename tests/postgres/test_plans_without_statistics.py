@@ -222,6 +222,7 @@ WHERE r.namespace_id = %(namespace)s AND r.projection_version = %(build)s AND r.
 """
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("_rows_are_empty")
 async def test_statistics_change_no_plan(server: Server, filled: str) -> None:
     found: list[dict[str, dict[str, int]]] = []

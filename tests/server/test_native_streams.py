@@ -171,6 +171,7 @@ async def cut_reader(url: str, namespace: str, until: int, cuts: int, chance: ra
     return came
 
 
+@pytest.mark.full
 async def test_a_reader_that_is_cut_twenty_times_misses_nothing_of_eight_writers(
     service: Running, postgres_store: PostgresStore, namespace: str, seed: int
 ) -> None:

@@ -33,7 +33,7 @@ def some(cases: Sequence[T]) -> list[T]:
 
 
 #: With a few examples: the time that random histories of a test may take in all, and how many it tries at least.
-_HISTORIES_S: Final = 0.5
+_HISTORIES_S: Final = 0.3
 _HISTORIES: Final = 10
 
 
