@@ -3,7 +3,17 @@
 from datetime import datetime
 
 from ledger.errors import FailureReason
-from ledger.events.payload_types import Action, DiscardReason, Effect, JsonObject, Method, Payload, PayloadPart, Ranges
+from ledger.events.payload_types import (
+    Action,
+    Content,
+    DiscardReason,
+    Effect,
+    JsonObject,
+    Method,
+    Payload,
+    PayloadPart,
+    Ranges,
+)
 
 
 class Block(PayloadPart, frozen=True):
@@ -56,7 +66,7 @@ class ModelOutput(PayloadPart, frozen=True):
     """
 
     request_hash: str
-    text: str | None = None
+    text: Content[str | None] = None
     input_tokens: int | None = None
     output_tokens: int | None = None
 
@@ -64,11 +74,11 @@ class ModelOutput(PayloadPart, frozen=True):
 class Pass(PayloadPart, frozen=True):
     """One pass of a Chain of Density: the entities it added, and how dense its summary is."""
 
-    summary: str
+    summary: Content[str]
     tokens: int
     entity_count: int
     density: float
-    entities: tuple[str, ...] = ()
+    entities: Content[tuple[str, ...]] = ()
 
 
 class CompactionCompleted(Payload, frozen=True):
@@ -90,7 +100,7 @@ class CompactionCompleted(Payload, frozen=True):
     tokens_before: int
     folds: tuple[str, ...] = ()
     summary_id: str | None = None
-    text: str = ""
+    text: Content[str] = ""
     tokens_after: int = 0
     tokenizer: str = ""
     fallback: bool = False
@@ -99,7 +109,7 @@ class CompactionCompleted(Payload, frozen=True):
     outputs: tuple[ModelOutput, ...] = ()
     over_target: bool = False
     trust: str | None = None
-    error: str | None = None
+    error: Content[str | None] = None
     first_version: int = 0
     starts_at: datetime | None = None
     ends_at: datetime | None = None
@@ -116,7 +126,7 @@ class CompactionFailed(Payload, frozen=True):
     compaction_id: str
     key: str
     reason: FailureReason
-    detail: str = ""
+    detail: Content[str] = ""
 
 
 class CompactionDiscarded(Payload, frozen=True):
@@ -200,7 +210,7 @@ class ContextSet(Payload, frozen=True):
 
     type = "context.set"
     summary_id: str | None = None
-    text: str = ""
+    text: Content[str] = ""
     tokens: int = 0
     tokenizer: str = ""
     fallback: bool = False

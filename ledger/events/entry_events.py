@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from ledger.events.compaction_events import ModelOutput
-from ledger.events.payload_types import JsonObject, Kind, Payload, PayloadPart, Ranges, ToolStatus
+from ledger.events.payload_types import Content, JsonObject, Kind, Payload, PayloadPart, Ranges, ToolStatus
 
 
 class KnownToWriter(PayloadPart, frozen=True):
@@ -31,17 +31,17 @@ class EntryAdded(Payload, frozen=True):
     entry_id: str
     kind: Kind
     role: str
-    content: str
+    content: Content[str]
     tokens: int
     tokenizer: str
     fallback: bool = False
-    data: Any = None
+    data: Content[Any] = None
     tool_name: str | None = None
     tool_call_id: str | None = None
     tool_status: ToolStatus | None = None
-    arguments: Any = None
+    arguments: Content[Any] = None
     created_at: datetime | None = None
-    metadata: JsonObject | None = None
+    metadata: Content[JsonObject | None] = None
     persisted_at: datetime | None = None
     extracted: bool = False
     listed: KnownToWriter | None = None
@@ -60,7 +60,7 @@ class EntryEdited(Payload, frozen=True):
     schema_version = 2
     entry_id: str
     entry_version: int
-    content: str
+    content: Content[str]
     tokens: int
     tokens_before: int
     tokenizer: str

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ledger.events.payload_types import Payload
+from ledger.events.payload_types import Content, Payload
 
 #: Between space and key in an item id. Neither a space nor the id of an entry or a memory contains it.
 SEPARATOR = "/"
@@ -34,9 +34,9 @@ class KeptSet(_AboutKept, frozen=True):
     """
 
     type = "kept.set"
-    value: Any = None
-    content: bytes | None = None
-    digest: str | None = None
+    value: Content[Any] = None
+    content: Content[bytes | None] = None
+    digest: Content[str | None] = None
 
 
 class KeptRemoved(_AboutKept, frozen=True):

@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 
 from ledger.events.entry_events import KnownToWriter
-from ledger.events.payload_types import JsonObject, Payload, PayloadPart
+from ledger.events.payload_types import Content, JsonObject, Payload, PayloadPart
 
 
 class MemoryFields(PayloadPart, frozen=True):
@@ -15,13 +15,13 @@ class MemoryFields(PayloadPart, frozen=True):
     ``extracted_from`` are ids of messages.
     """
 
-    text: str
+    text: Content[str]
     memory_type: str = "message"
     user_id: str | None = None
     session_id: str | None = None
     namespace: str | None = None
-    topics: tuple[str, ...] | None = None
-    entities: tuple[str, ...] | None = None
+    topics: Content[tuple[str, ...] | None] = None
+    entities: Content[tuple[str, ...] | None] = None
     event_date: datetime | None = None
     created_at: datetime | None = None
     pinned: bool = False
@@ -29,7 +29,7 @@ class MemoryFields(PayloadPart, frozen=True):
     extracted_from: tuple[str, ...] | None = None
     extraction_strategy: str = "discrete"
     extraction_strategy_config: JsonObject = msgspec.field(default_factory=dict)
-    metadata: JsonObject = msgspec.field(default_factory=dict)
+    metadata: Content[JsonObject] = msgspec.field(default_factory=dict)
 
 
 class _AboutMemory(Payload, frozen=True):

@@ -1,9 +1,17 @@
 """The base of all payloads, plain types, and times as microseconds."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
+
+T = TypeVar("T")
+
+#: Marks a field as content: what somebody said, or what was made of it. All others are structure, which folds and
+#: proofs need and which is never erased (trust D-3).
+CONTENT: Final = msgspec.Meta(extra={"content": True})
+#: A field that is content.
+Content: TypeAlias = Annotated[T, CONTENT]
 
 JsonObject: TypeAlias = dict[str, Any]
 

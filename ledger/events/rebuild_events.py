@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 from ledger.events.compaction_events import ModelOutput
 from ledger.events.entry_events import KnownToWriter
-from ledger.events.payload_types import JsonObject, Kind, Payload, PayloadPart, Ranges, ToolStatus
+from ledger.events.payload_types import Content, JsonObject, Kind, Payload, PayloadPart, Ranges, ToolStatus
 
 #: Why a rebuild ended without a result: an error, another change of the session, or more than one write can hold.
 RebuildFailure: TypeAlias = Literal["error", "superseded", "too_large"]
@@ -40,7 +40,7 @@ class RebuildFailed(Payload, frozen=True):
     type = "rebuild.failed"
     rebuild_id: str
     reason: RebuildFailure
-    detail: str = ""
+    detail: Content[str] = ""
 
 
 class RebuildCompleted(Payload, frozen=True):
@@ -70,18 +70,18 @@ class ReturnedEntry(PayloadPart, frozen=True):
     write_id: str
     kind: Kind
     role: str
-    content: str
+    content: Content[str]
     tokens: int
     tokenizer: str
     recorded_us: int
     fallback: bool = False
-    data: Any = None
+    data: Content[Any] = None
     tool_name: str | None = None
     tool_call_id: str | None = None
     tool_status: ToolStatus | None = None
-    arguments: Any = None
+    arguments: Content[Any] = None
     claimed_at: datetime | None = None
-    metadata: JsonObject | None = None
+    metadata: Content[JsonObject | None] = None
     edited_version: int | None = None
     listed: KnownToWriter | None = None
     extracted: bool = False

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from ledger.events.payload_types import JsonObject, Payload, PayloadPart
+from ledger.events.payload_types import Content, JsonObject, Payload, PayloadPart
 
 #: The longest lifetime of a session; one that is stored and longer, or not positive, is read as the nearest allowed.
 LONGEST_TTL_SECONDS: Final = 10**9
@@ -82,8 +82,8 @@ class DataChanged(Payload, frozen=True):
     """Keys of the session data were *set*, with their whole values, or *removed*."""
 
     type = "data.changed"
-    set: JsonObject = msgspec.field(default_factory=dict)
-    removed: tuple[str, ...] = ()
+    set: Content[JsonObject] = msgspec.field(default_factory=dict)
+    removed: Content[tuple[str, ...]] = ()
 
 
 class ExpirySet(Payload, frozen=True):

@@ -3,7 +3,7 @@
 import msgspec
 
 from ledger.events.compaction_events import ModelOutput
-from ledger.events.payload_types import JsonObject, Method, Payload, PayloadPart
+from ledger.events.payload_types import Content, JsonObject, Method, Payload, PayloadPart
 
 
 class SummaryViewDefinition(PayloadPart, frozen=True):
@@ -76,7 +76,7 @@ class SummaryViewRunFailed(_AboutView, frozen=True):
 
     type = "summary_view.run_failed"
     task_id: str
-    error: str
+    error: Content[str]
 
 
 class SummaryViewPartitionSummarized(_AboutView, frozen=True):
@@ -88,7 +88,7 @@ class SummaryViewPartitionSummarized(_AboutView, frozen=True):
 
     type = "summary_view.partition_summarized"
     group: dict[str, str]
-    summary: str = ""
+    summary: Content[str] = ""
     memory_count: int = 0
     method: Method = "llm"
     request_hash: str = ""
