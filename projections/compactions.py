@@ -195,9 +195,17 @@ def _complete(state: Compactions, payload: CompactionCompleted, moment_us: int) 
         return state
     marks = tuple(mark for mark in state.watermarks if mark[0] != payload.key)
     failures, over = state.failures, {flight.failure_key, (payload.key, 0)}
-    if payload.error:  # written without a model; the failure of the model is counted for the key
+    if payload.model_failed:  # written without a model; the failure of the model is counted for the key
         failure = Failures(
-            payload.key, 0, 1, flight.seen_entries, "error", payload.error, moment_us, flight.asked_model, replaced=True
+            payload.key,
+            0,
+            1,
+            flight.seen_entries,
+            "error",
+            payload.error or "",
+            moment_us,
+            flight.asked_model,
+            replaced=True,
         )
         failures = _with_failure(failures, failure)
         over.remove((payload.key, 0))

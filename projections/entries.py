@@ -1,12 +1,13 @@
 """An entry as folds read it. Source: R-GEN-1."""
 
-import re
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from ledger.events import (
+    NO_FACTS,
+    ContentFacts,
     EntryAdded,
     EntryEdited,
     JsonObject,
@@ -28,10 +29,6 @@ ONLY_THINKING, ONLY_REASONING = "[thinking]", "[reasoning]"
 HIDDEN = "hidden"
 #: Key in the data of an entry of what its block of Anthropic has beside the text.
 BLOCK = "block"
-
-#: How the types of blocks end that a provider's own tools have; those of the caller's tools are shorter.
-_OF_SERVER_TOOLS: Final = ("_tool_use", "_tool_result")
-_ERROR: Final = re.compile(r"\s*(error|exception|traceback)\b", re.IGNORECASE)
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -57,6 +54,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     edited_version: int | None = None
     #: What the writer knew; on the first entry of a write (http W-54).
     listed: KnownToWriter | None = None
+    #: What folds read of it in place of its content.
+    facts: ContentFacts = NO_FACTS
 
     @property
     def created_at(self) -> datetime:
@@ -91,27 +90,25 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     @property
     def thinks(self) -> bool:
         """Whether it is what the model thought, or has that beside it."""
-        beside = isinstance(self.data, dict) and any(map(self.data.get, (THINKING, REASONING, REASONING_CONTENT)))
-        return beside or (self.metadata or {}).get(HIDDEN) is True
+        return self.facts.thinks
 
     @property
     def of_server_tool(self) -> bool:
         """Whether it is a call or result of a tool that the provider ran inside its answer, as Anthropic writes it."""
-        block = self.data.get(BLOCK) if isinstance(self.data, dict) else None
-        return isinstance(block, dict) and str(block.get("type")).endswith(_OF_SERVER_TOOLS)
+        return self.facts.of_server_tool
 
     @property
     def outcome(self) -> ToolStatus | None:
         """The outcome of a tool result: its status or, without one, judged by its first word."""
         if self.kind != "tool_result":
             return None
-        return self.tool_status or ("error" if _ERROR.match(self.content) else "ok")
+        return self.tool_status or ("error" if self.facts.reads_as_error else "ok")
 
     @property
     def ends_turn(self) -> bool:
         """Whether an interaction may end with it."""
         speaks = self.kind == "step_result" or (self.kind == "message" and self.role == "assistant")
-        return speaks and (self.metadata or {}).get("end_turn") is not False
+        return speaks and not self.facts.turn_goes_on
 
 
 def added(event: RecordedEvent, payload: EntryAdded) -> Entry:
@@ -136,6 +133,7 @@ def added(event: RecordedEvent, payload: EntryAdded) -> Entry:
         payload.metadata,
         None,
         payload.listed,
+        payload.facts,
     )
 
 
@@ -154,4 +152,5 @@ def edited(entry: E, event: RecordedEvent, payload: EntryEdited) -> E:
         tokenizer=payload.tokenizer,
         fallback=payload.fallback,
         edited_version=event.version,
+        facts=msgspec.structs.replace(entry.facts, reads_as_error=payload.reads_as_error),
     )

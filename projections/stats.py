@@ -91,7 +91,7 @@ class MemoryMetrics(msgspec.Struct, frozen=True, kw_only=True):
 def evolve(state: Counts, event: RecordedEvent) -> Counts:
     """Return the counts after *event*."""
     match event.payload:
-        case EntryAdded() as payload if leaves_window_unknown(payload):
+        case EntryAdded(facts=facts) if facts.window_not_known:
             newest = (*state.not_known_at, event.version)[-_NOTED:]
             return replace(
                 state, added=state.added + 1, window_not_known=state.window_not_known + 1, not_known_at=newest
@@ -121,12 +121,6 @@ def evolve(state: Counts, event: RecordedEvent) -> Counts:
             return Counts()
         case _:
             return state
-
-
-def leaves_window_unknown(payload: EntryAdded) -> bool:
-    """Tell whether an entry says that the log it was read from does not tell what the agent sent."""
-    note = (payload.metadata or {}).get("import_note")
-    return isinstance(note, dict) and note.get("kind") == "window_not_known"
 
 
 class Spending(msgspec.Struct, frozen=True, kw_only=True):

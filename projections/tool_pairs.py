@@ -106,7 +106,7 @@ def may_go_on(unit: "Unit") -> bool:
     newest = unit.entries[-1]
     if not (newest.answers or newest.of_server_tool):
         return False
-    return (newest.metadata or {}).get("end_turn") is False or any(entry.thinks for entry in unit.entries)
+    return newest.facts.turn_goes_on or any(entry.thinks for entry in unit.entries)
 
 
 class Pairing:

@@ -215,6 +215,8 @@ def _with_data(state: WorkingMemory, version: int, payload: DataChanged) -> Work
 
 
 def _with_context(state: WorkingMemory, text: str) -> WorkingMemory:
+    if not text:
+        return state
     digest = context_digest(text)
     others = tuple(context for context in state.contexts if context != digest)
     return replace(state, contexts=(*others, digest)[-_CONTEXTS:])

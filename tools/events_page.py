@@ -11,6 +11,7 @@ from ledger import events
 from ledger.events import (
     EVENT_TYPES,
     Block,
+    ContentFacts,
     Extraction,
     ForkedFrom,
     ImportedFrom,
@@ -44,6 +45,7 @@ _PARTS = (
     ImportedFrom,
     ForkedFrom,
     Extraction,
+    ContentFacts,
     KnownToWriter,
     Block,
     PlannedCall,
@@ -125,6 +127,9 @@ def _values() -> str:
         rows.append(f"| `{name}` | {values} |")
     rows.append("| `Ranges` | pairs of versions, both included, ascending and apart: `[[1, 90], [93, 93]]` |")
     rows.append("| `JsonObject` | a JSON object |")
+    rows.append(
+        "| `Content[…]` | content, of the type in brackets; the other fields are structure, which folds go by |"
+    )
     return "\n".join(rows) + "\n"
 
 

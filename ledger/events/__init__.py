@@ -26,6 +26,8 @@ from ledger.events.compaction_events import (
 )
 from ledger.events.context_events import ContextRendered, KnowledgeSource
 from ledger.events.entry_events import (
+    NO_FACTS,
+    ContentFacts,
     EntriesExtracted,
     EntriesIndexed,
     EntryAdded,
@@ -94,6 +96,7 @@ from ledger.events.token_events import TokenCreated, TokenRevoked
 __all__ = [
     "EVENT_TYPES",
     "LONGEST_TTL_SECONDS",
+    "NO_FACTS",
     "AccessEvent",
     "Action",
     "Block",
@@ -103,6 +106,7 @@ __all__ = [
     "CompactionFailed",
     "CompactionRequested",
     "ConfigChanged",
+    "ContentFacts",
     "ContextRendered",
     "ContextSet",
     "Continuation",

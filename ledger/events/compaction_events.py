@@ -86,7 +86,8 @@ class CompactionCompleted(Payload, frozen=True):
 
     ``first_version`` is the place of the summary: the version of the oldest entry it stands for, also through the
     summaries it folds. ``starts_at`` and ``ends_at`` are its time range; only an imported summary has ``created_at``.
-    ``trust`` is the lowest of its sources. ``passes`` are those of a Chain of Density; ``ended`` is why there were
+    ``trust`` is the lowest of its sources. ``model_failed``: a model was asked and failed, ``error`` says how, and the
+    summary was written without it. ``passes`` are those of a Chain of Density; ``ended`` is why there were
     no more.
     """
 
@@ -109,6 +110,7 @@ class CompactionCompleted(Payload, frozen=True):
     outputs: tuple[ModelOutput, ...] = ()
     over_target: bool = False
     trust: str | None = None
+    model_failed: bool = False
     error: Content[str | None] = None
     first_version: int = 0
     starts_at: datetime | None = None

@@ -1,7 +1,7 @@
 """Events of entries: added, edited, removed, extracted, and indexed in long-term memory."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from ledger.events.compaction_events import ModelOutput
 from ledger.events.payload_types import Content, JsonObject, Kind, Payload, PayloadPart, Ranges, ToolStatus
@@ -15,6 +15,27 @@ class KnownToWriter(PayloadPart, frozen=True):
 
     until: int
     without: Ranges = ()
+
+
+class ContentFacts(PayloadPart, frozen=True):
+    """What folds need to know of an entry's content: they work without the content itself.
+
+    *thinks*: it is what the model thought, or has that beside it. *of_server_tool*: it is a call or result of a tool
+    that the provider ran inside its answer. *turn_goes_on*: more of the answer is to come. *reads_as_error*: its first
+    word says that something failed. *input_tokens* are those that the model reported with it. *window_not_known*: the
+    log that it was read from does not tell what the agent sent.
+    """
+
+    thinks: bool = False
+    of_server_tool: bool = False
+    turn_goes_on: bool = False
+    reads_as_error: bool = False
+    input_tokens: int | None = None
+    window_not_known: bool = False
+
+
+#: Of most entries: a default, which is not stored.
+NO_FACTS: Final = ContentFacts()
 
 
 class EntryAdded(Payload, frozen=True):
@@ -42,6 +63,7 @@ class EntryAdded(Payload, frozen=True):
     arguments: Content[Any] = None
     created_at: datetime | None = None
     metadata: Content[JsonObject | None] = None
+    facts: ContentFacts = NO_FACTS
     persisted_at: datetime | None = None
     extracted: bool = False
     listed: KnownToWriter | None = None
@@ -54,7 +76,10 @@ class EntryAdded(Payload, frozen=True):
 
 
 class EntryEdited(Payload, frozen=True):
-    """A client replaced the text of an entry, which stays in its place. Absent fields are unchanged."""
+    """A client replaced the text of an entry, which stays in its place. Absent fields are unchanged.
+
+    *reads_as_error* is that of the new text, as in `ContentFacts`.
+    """
 
     type = "entry.edited"
     schema_version = 2
@@ -66,6 +91,7 @@ class EntryEdited(Payload, frozen=True):
     tokenizer: str
     fallback: bool = False
     role: str | None = None
+    reads_as_error: bool = False
 
     @property
     def item_id(self) -> str:

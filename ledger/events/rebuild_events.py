@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from ledger.events.compaction_events import ModelOutput
-from ledger.events.entry_events import KnownToWriter
+from ledger.events.entry_events import NO_FACTS, ContentFacts, KnownToWriter
 from ledger.events.payload_types import Content, JsonObject, Kind, Payload, PayloadPart, Ranges, ToolStatus
 
 #: Why a rebuild ended without a result: an error, another change of the session, or more than one write can hold.
@@ -60,7 +60,7 @@ class RebuildCompleted(Payload, frozen=True):
 
 
 class ReturnedEntry(PayloadPart, frozen=True):
-    """An entry as it is in the log, with its newest text, and the flags of `EntryAdded`.
+    """An entry as it is in the log, with its newest text, what folds need to know of it, and the flags of `EntryAdded`.
 
     *erased* if a compaction had erased it: search finds it again.
     """
@@ -82,6 +82,7 @@ class ReturnedEntry(PayloadPart, frozen=True):
     arguments: Content[Any] = None
     claimed_at: datetime | None = None
     metadata: Content[JsonObject | None] = None
+    facts: ContentFacts = NO_FACTS
     edited_version: int | None = None
     listed: KnownToWriter | None = None
     extracted: bool = False

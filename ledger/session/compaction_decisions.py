@@ -106,6 +106,7 @@ def complete(state: SessionState, command: CompleteCompaction) -> list[Event]:
             outputs=outcome.outputs,
             over_target=target is not None and outcome.tokens > target,
             trust=outcome.trust,
+            model_failed=bool(outcome.error),
             error=outcome.error,
             # a block whose entries were all removed covers nothing (R-001-7)
             first_version=min(

@@ -53,6 +53,7 @@ from ledger.session.merge.put_command import PutSession
 from ledger.session.rebuild_commands import AnswerRebuild, CompleteRebuild, FailRebuild, RequestRebuild
 from ledger.session.restore_decisions import configure, replace_state, restore
 from ledger.session.state import SessionState
+from projections.content_facts import reads_as_error
 from projections.entries import Entry
 from projections.memory_config import config
 from projections.stats import Counts
@@ -219,5 +220,6 @@ def _edit(state: SessionState, command: EditEntry) -> list[Event]:
             tokenizer=command.tokenizer,
             fallback=command.fallback,
             role=role,
+            reads_as_error=reads_as_error(command.content),
         )
     ]

@@ -20,6 +20,7 @@ from ledger.events.field_messages import unknown_field
 from ledger.events.limits import CONTENT_BYTES, METADATA_BYTES, NAME_BYTES, PAYLOAD_BYTES
 from ledger.events.names import check_entry_id
 from ledger.events.strict_json import INT_MAX, check_text, check_value
+from projections.content_facts import facts_of
 
 _KIND_ALIASES: Final = {"tool_use": "tool_call", "user_prompt": "message"}
 _ROLE_ALIASES: Final = {"human": "user", "ai": "assistant"}
@@ -70,6 +71,7 @@ class EntryDraft(msgspec.Struct, frozen=True, kw_only=True):
             arguments=self.arguments,
             created_at=self.created_at,
             metadata=self.metadata,
+            facts=facts_of(self.content, self.data, self.metadata),
         )
 
 

@@ -164,7 +164,7 @@ def _with_room(live: LiveSummaries, now: MemoryConfig) -> LiveSummaries:
 
 
 #: The state as a projection: snapshots have this name and version.
-SESSION: Projection[SessionState] = Projection("session", 7, SessionState(), evolve)
+SESSION: Projection[SessionState] = Projection("session", 8, SessionState(), evolve)
 
 
 def _summaries(state: SessionState, event: RecordedEvent) -> LiveSummaries:

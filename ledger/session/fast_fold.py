@@ -20,7 +20,6 @@ from projections.entries import Entry, added
 from projections.entry_page import PagesMissing
 from projections.items import Items, Numbering
 from projections.projection import Projection
-from projections.stats import leaves_window_unknown
 from projections.strategies import COMPACTIONS
 from projections.tool_pairs import Call, answer_after
 
@@ -66,7 +65,7 @@ def _run(state: SessionState, events: Sequence[RecordedEvent], at: int) -> tuple
         payload = event.payload
         if type(payload) is not EntryAdded or payload.extracted or payload.persisted_at is not None:
             break
-        if payload.metadata is not None and leaves_window_unknown(payload):
+        if payload.facts.window_not_known:
             break
         entry = added(event, payload)
         if not items.takes(entry):

@@ -17,6 +17,7 @@ from ledger.ports.event_store import LogBounds, SchemaDifference
 from ledger.ports.fork_ranges import owner_of
 from ledger.session.legal_lives import Lives
 from ledger.verification.findings import Finding, LogVerdict, VerifyReport
+from projections.content_facts import wrong_fact
 
 
 class _OriginOnly(msgspec.Struct):
@@ -230,6 +231,8 @@ class Auditor:
             return
         if not isinstance(payload, OpaqueEvent) and payload.item_id != event.item_id:
             self._found("its payload names another item", 1, event)
+        elif not isinstance(payload, OpaqueEvent) and (field := wrong_fact(payload)):
+            self._found(f"it says of its content what is not so ({field})", 1, event)
 
     def _found(self, problem: str, layer: int, event: StoredEvent) -> None:
         self._found_at(problem, layer, event.stream_id, event.version, event.position)

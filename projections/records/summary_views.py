@@ -60,13 +60,15 @@ class Run(msgspec.Struct, frozen=True, omit_defaults=True):
     force: bool = False
     started_us: int | None = None
     ended_us: int | None = None
+    failed: bool = False
+    #: Why, if it failed and that is known.
     error: str | None = None
 
     @property
     def status(self) -> RunStatus:
         """How far it is."""
         if self.ended_us is not None:
-            return "success" if self.error is None else "failed"
+            return "failed" if self.failed else "success"
         return "pending" if self.started_us is None else "running"
 
     def is_known(self, now: datetime) -> bool:
@@ -139,7 +141,8 @@ def _changed(state: SummaryViews, event: RecordedEvent) -> SummaryViews:
 
 def _ended(run: Run, now_us: int, error: str | None) -> Run:
     """Return *run* as it ended: never before it started, also if the clock of the server went backwards."""
-    return replace(run, ended_us=max(now_us, run.started_us or run.requested_us), error=error)
+    ended_us = max(now_us, run.started_us or run.requested_us)
+    return replace(run, ended_us=ended_us, failed=error is not None, error=error)
 
 
 def _with_run(state: SummaryViews, task_id: str, run: Run) -> SummaryViews:
@@ -147,4 +150,4 @@ def _with_run(state: SummaryViews, task_id: str, run: Run) -> SummaryViews:
 
 
 #: The views as a projection: snapshots have this name and version.
-VIEWS: Projection[SummaryViews] = Projection("summary_views", 1, SummaryViews(), evolve)
+VIEWS: Projection[SummaryViews] = Projection("summary_views", 2, SummaryViews(), evolve)

@@ -204,8 +204,5 @@ def _input_tokens(config: Triggers, state: StateView) -> int:
         return 0
     entries = state.window.entries
     newest = next((entry for entry in reversed(entries) if entry.role == "assistant"), None)
-    usage = (newest.metadata or {}).get("usage") if newest is not None else None
-    reported = usage.get("input_tokens") if isinstance(usage, dict) else None
-    if isinstance(reported, int) and not isinstance(reported, bool):
-        return config.own(reported)
-    return state.shown_tokens()
+    reported = newest.facts.input_tokens if newest is not None else None
+    return state.shown_tokens() if reported is None else config.own(reported)

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from ledger.errors import SessionNotFound
-from ledger.events import EntryAdded, OpaqueEvent, StoredEvent
+from ledger.events import ContentFacts, EntryAdded, OpaqueEvent, StoredEvent
 from ledger.events.canonical import canonical_json
 from ledger.events.ids import namespace_id
 from ledger.memory import MemoryLedger
@@ -104,6 +104,23 @@ async def test_an_event_that_no_fold_can_read_is_named(
         [finding] = report.findings
         assert (finding.session_id, finding.version, finding.layer) == ("s", receipt.version, 1)
         assert finding.problem == "its payload cannot be read as entry.added of schema 2"
+
+
+async def test_an_event_whose_facts_are_not_those_of_its_content_is_named(anywhere: MemoryLedger) -> None:
+    """R-GEN-1: folds go by them, whatever the content says."""
+    services = anywhere._handle.services
+    await talk(anywhere, 1)
+    fields = {"role": "assistant", "tokens": 1, "tokenizer": "approximate", "metadata": {"end_turn": False}}
+    said = EntryAdded(write_id="w", entry_id="e", kind="message", content="a", **fields)
+    right = replace(said, entry_id="f", facts=ContentFacts(turn_goes_on=True))
+    stream = anywhere._handle.stream("s", None)
+    request = append_request(stream, [right, said], expected_version=None, clock=services.clock, actor="a")
+    [receipt] = (await services.store.events.append(request)).receipts
+    for report in (await anywhere.verify(), await anywhere.verify("s")):
+        assert (report.verdict, report.ok) == ("TAMPERED", False)
+        [finding] = report.findings
+        assert (finding.session_id, finding.version, finding.layer) == ("s", receipt.version, 1)
+        assert finding.problem == "it says of its content what is not so (facts)"
 
 
 async def test_an_auditor_that_reads_only_the_item_passes_it__control(

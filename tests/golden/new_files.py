@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import msgspec
 
@@ -48,6 +48,8 @@ def _value(wanted: Any, name: str, default: Any) -> Any:
         return "01KDXDNA0070R40G40R40M30E2" if name == "write_id" else name
     if wanted in _PLAIN:
         return next(each for each in _PLAIN[wanted] if type(each) is not type(default) or each != default)
+    if origin is Annotated:  # a mark, such as that of content
+        return _value(inner[0], name, default)
     if origin is Literal:
         return next(each for each in inner if each != default)
     if origin in (Union, UnionType):

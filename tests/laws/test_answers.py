@@ -28,20 +28,10 @@ from tests.support import histories
 from tests.support.answers import AnswerStep, Said, history
 from tests.support.driver import Driven, Scripted
 from tests.support.examples import seeds
+from tests.support.histories import some_config
 from tests.support.interrupted_histories import answer, erase
 
 PARTS = 8
-
-
-def some_config(random: Random) -> dict[str, Any]:
-    kinds = random.sample(sorted(histories.COMPACTIONS), random.randint(0, 2))
-    window = random.choice(sorted(histories.WINDOWS))
-    chosen = {"type": window, **random.choice(histories.WINDOWS[window])}
-    listed = [{"type": kind, **random.choice(histories.COMPACTIONS[kind])} for kind in kinds]
-    for item in listed:
-        if chosen["type"] == "rolling" and item["type"] == "rolling_blocks":
-            item.update(unit=chosen["unit"], size=min(item["size"], chosen["size"]))
-    return {"window": chosen, "compactions": listed}
 
 
 def requests_of(window: Window) -> dict[str, Any]:

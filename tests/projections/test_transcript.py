@@ -10,7 +10,7 @@ from projections.log.history import HISTORY, PastEntry
 from projections.tool_pairs import group_interactions, group_units, orphans
 from projections.window import ActiveEntries
 from tests.support.driver import Driven
-from tests.support.notation import entry
+from tests.support.notation import entry, with_facts
 from tests.support.specification import given
 
 
@@ -137,7 +137,7 @@ def test_texts_after_thinking_are_one_answer__V_GEN_10() -> None:
     session.add("a a")
     for data in ({"thinking": [{"type": "thinking"}]}, {"reasoning": [{}]}, {"reasoning_content": "so"}):
         first, *others = (entry(tag, number, write_id=str(data)) for number, tag in enumerate(["a", "a", "a"], 1))
-        session.do(AddEntries((replace(first, data=data, entry_id=str(data)), *others)))
+        session.do(AddEntries((with_facts(replace(first, data=data, entry_id=str(data))), *others)))
     session.add("a c1 u a a")
     assert units(session.state.window) == ["u", "a", "a", "a a a", "a a a", "a a a a c1", "u", "a", "a"]
 
@@ -151,6 +151,6 @@ def test_history_and_window_agree_on_what_is_active() -> None:
 def test_a_call_after_new_thinking_begins_an_answer__V_GEN_11() -> None:
     """R-GEN-8: calls in a row are one answer until then."""
     session = given(None, "u c1 c2")
-    thinks = replace(entry("c3", 4, write_id="w"), data={"thinking": [{"type": "thinking"}]})
+    thinks = entry("c3", 4, write_id="w", data={"thinking": [{"type": "thinking"}]})
     session.do(AddEntries((thinks,)))
     assert units(session.state.window) == ["u", "c1 c2", "c3"]

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 from hypothesis import strategies as st
@@ -33,6 +33,8 @@ def of_type(wanted: Any) -> st.SearchStrategy:
     if wanted in PLAIN:
         return PLAIN[wanted]
     origin, inner = get_origin(wanted), get_args(wanted)
+    if origin is Annotated:  # a mark, such as that of content
+        return of_type(inner[0])
     if origin is Literal:
         return st.sampled_from(inner)
     if origin in (Union, UnionType):

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
+from random import Random
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -146,6 +147,18 @@ def configs(draw: st.DrawFn, *, window: str | None = None, compaction: str | Non
         [compaction] if compaction else draw(st.lists(st.sampled_from(sorted(COMPACTIONS)), max_size=2, unique=True))
     )
     listed = [draw(compactions(kind)) for kind in kinds]
+    for item in listed:
+        if chosen["type"] == "rolling" and item["type"] == "rolling_blocks":
+            item.update(unit=chosen["unit"], size=min(item["size"], chosen["size"]))
+    return {"window": chosen, "compactions": listed}
+
+
+def some_config(random: Random) -> dict[str, Any]:
+    """Return a config of one window and at most two compactions, as `configs` draws them."""
+    kinds = random.sample(sorted(COMPACTIONS), random.randint(0, 2))
+    window = random.choice(sorted(WINDOWS))
+    chosen = {"type": window, **random.choice(WINDOWS[window])}
+    listed = [{"type": kind, **random.choice(COMPACTIONS[kind])} for kind in kinds]
     for item in listed:
         if chosen["type"] == "rolling" and item["type"] == "rolling_blocks":
             item.update(unit=chosen["unit"], size=min(item["size"], chosen["size"]))

@@ -7,7 +7,10 @@ A count stands behind the tag (``u40``) or, where that is the call's id, behind 
 import re
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from ledger.events import EntryAdded
+from projections.content_facts import facts_of
 
 KINDS = {
     "u": ("message", "user"),
@@ -36,4 +39,9 @@ def entry(item: str, number: int, *, write_id: str = "w", tokens: int = 10, **fi
     else:
         count = middle
     fields = {"content": f"{item} {number}", "tokens": int(count or tokens), "tokenizer": "caller", **fields}
-    return EntryAdded(write_id=write_id, entry_id=f"e{number}", kind=kind, role=role, **fields)
+    return with_facts(EntryAdded(write_id=write_id, entry_id=f"e{number}", kind=kind, role=role, **fields))
+
+
+def with_facts(added: EntryAdded) -> EntryAdded:
+    """Return *added* with the facts of its content."""
+    return replace(added, facts=facts_of(added.content, added.data, added.metadata))

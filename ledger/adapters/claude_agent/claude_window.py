@@ -18,6 +18,7 @@ from ledger.formats.importers.elements.steps import HIDDEN, NOTE, UNKNOWN, Edite
 from ledger.formats.transcripts.imported_window import ImportedWindow, erasure
 from ledger.llm.tokenizers import TOKENIZERS
 from ledger.session.state import SessionState
+from projections.content_facts import facts_of
 from projections.entries import Entry
 
 #: The key of the session data that has the ``uuid`` of the newest line.
@@ -115,4 +116,5 @@ def _noted(entry: EntryAdded, note: Note | None) -> EntryAdded:
     """Return *entry* with *note* in its metadata."""
     if note is None:
         return entry
-    return replace(entry, metadata={**(entry.metadata or {}), NOTE: {"kind": note[0], "text": note[1]}})
+    metadata = {**(entry.metadata or {}), NOTE: {"kind": note[0], "text": note[1]}}
+    return replace(entry, metadata=metadata, facts=facts_of(entry.content, entry.data, metadata))

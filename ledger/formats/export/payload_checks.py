@@ -57,6 +57,7 @@ from ledger.events.strict_json import INT_MAX, check_text, check_value
 from ledger.events.upcasts import UpcastFailed
 from ledger.session.entry_drafts import check_content, check_filled, check_metadata, check_time
 from ledger.session.key_value_drafts import check_key, check_space
+from projections.content_facts import wrong_fact
 from projections.memory_config import config
 
 _ROLES: Final = frozenset(get_args(Role))
@@ -101,6 +102,8 @@ def check_payload(event: Event, version: int, size: int) -> None:
     _check_struct(event, "")
     _check_versions(event, version)
     _check_by_type(event)
+    if field := wrong_fact(event):
+        raise InvalidInput("bad_payload", "must be what follows from the content", field=field)
 
 
 def _check_by_type(event: Event) -> None:

@@ -197,6 +197,7 @@ def _again(entry: PastEntry, write_id: str, state: SessionState) -> EntryAdded:
         arguments=entry.arguments,
         created_at=entry.created_at,
         metadata=entry.metadata,
+        facts=entry.facts,
         persisted_at=flags.persisted_at(entry.version),
         extracted=ranges.contains(flags.extracted, entry.version),
         past=True,

@@ -8,6 +8,7 @@ from ledger.formats.importers.elements.steps import Rewound, Summarized
 from ledger.ports import Count
 from ledger.session.commands import IMPORTED
 from ledger.session.state import SessionState
+from projections.content_facts import reads_as_error
 from projections.values import ranges
 
 
@@ -72,6 +73,7 @@ class ImportedWindow:
             tokens_before=found[1],
             tokenizer=counted.tokenizer,
             fallback=counted.fallback,
+            reads_as_error=reads_as_error(text),
         )
 
     def rewind(self, step: Rewound, write_id: str) -> Iterator[EntryRemoved]:

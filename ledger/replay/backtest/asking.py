@@ -13,6 +13,7 @@ from ledger.replay.what_if.replayed import Replayed
 from ledger.session.evolve import SESSION
 from ledger.session.state import SessionState
 from ledger.session.views import window_of
+from projections.content_facts import facts_of
 from projections.log.history import HISTORY
 from projections.memory_config.config import MemoryConfig
 from projections.strategies.recall import Recall
@@ -140,6 +141,7 @@ def _with_question(state: SessionState, question: str) -> SessionState:
         tokens=count.tokens,
         tokenizer=count.tokenizer,
         fallback=count.fallback,
+        facts=facts_of(question, None, None),
     )
     event = RecordedEvent(
         state.version + 1, state.version + 1, UUID(int=0), state.updated_us, state.updated_us, "", payload

@@ -26,6 +26,7 @@ from ledger.session.merge.merge_fields import MergedFields, changed_data, fields
 from ledger.session.merge.merge_lists import MergedList
 from ledger.session.merge.put_command import BodyMemory, BodyMessage, Evidence, PutSession, ThreeWay
 from ledger.session.state import SessionState
+from projections.content_facts import facts_of, reads_as_error
 from projections.entries import Entry
 from projections.memory_config import config
 from projections.memory_config.config import MemoryConfig
@@ -86,6 +87,7 @@ def _edited(entry: Entry, match: Match[BodyMessage], put: PutSession) -> EntryEd
         tokenizer=counted.tokenizer,
         fallback=counted.fallback,
         role=role if role != entry.role else None,
+        reads_as_error=reads_as_error(content),
     )
 
 
@@ -110,6 +112,7 @@ def _added(
         tokens=counted.tokens,
         tokenizer=counted.tokenizer,
         fallback=counted.fallback,
+        facts=facts_of(content, None, None),
         listed=listed,
         past=returning is not None,
     )
@@ -133,6 +136,7 @@ def _added(
         persisted_at, extracted = persisted_at or returning.persisted_at, extracted or returning.extracted
     taken_over = {name: getattr(origin or active[stored.version], name) for name in _TAKEN_OVER}
     taken_over["created_at"] = origin.created_at if origin else active[stored.version].claimed_at
+    taken_over["facts"] = facts_of(content, taken_over["data"], taken_over["metadata"])
     return replace(added, entry_id=stored.item_id, persisted_at=persisted_at, extracted=extracted, **taken_over)
 
 
