@@ -41,7 +41,7 @@ _MODEL: Final = ("gen_ai.response.model", "gen_ai.request.model")
 _READABLE: Final = READABLE_LINE | {"invalid_json"}
 
 #: Whether the messages of a call could be read: ``none`` were captured, or those that are there are no JSON.
-Content: TypeAlias = Literal["read", "none", "unreadable"]
+ContentFound: TypeAlias = Literal["read", "none", "unreadable"]
 
 
 class ReportedCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class ReportedCall(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     session_id: str
-    content: Content
+    content: ContentFound
     record: JsonObject
     entries: tuple[JsonObject, ...] = ()
     ids: tuple[str, ...] = ()
