@@ -22,17 +22,21 @@ from projections.entries import BLOCK, HIDDEN, REASONING, REASONING_CONTENT, THI
 #: How the types of blocks end that a provider's own tools have; those of the caller's tools are shorter.
 _OF_SERVER_TOOLS: Final = ("_tool_use", "_tool_result")
 _ERROR: Final = re.compile(r"\s*(error|exception|traceback)\b", re.IGNORECASE)
+_ONLY_ERROR: Final = ContentFacts(reads_as_error=True)
 
 
 def facts_of(content: str, data: Any, metadata: JsonObject | None) -> ContentFacts:
     """Return the facts of an entry with this text, data and metadata."""
+    is_error = _ERROR.match(content) is not None
+    if data is None and metadata is None:  # as of most
+        return _ONLY_ERROR if is_error else NO_FACTS
     beside, known = data if isinstance(data, dict) else {}, metadata or {}
     block, usage, note = beside.get(BLOCK), known.get("usage"), known.get("import_note")
     facts = ContentFacts(
         thinks=any(map(beside.get, (THINKING, REASONING, REASONING_CONTENT))) or known.get(HIDDEN) is True,
         of_server_tool=isinstance(block, dict) and str(block.get("type")).endswith(_OF_SERVER_TOOLS),
         turn_goes_on=known.get("end_turn") is False,
-        reads_as_error=reads_as_error(content),
+        reads_as_error=is_error,
         input_tokens=_count(usage.get("input_tokens")) if isinstance(usage, dict) else None,
         window_not_known=isinstance(note, dict) and note.get("kind") == "window_not_known",
     )

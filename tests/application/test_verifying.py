@@ -115,7 +115,7 @@ async def test_an_event_whose_facts_are_not_those_of_its_content_is_named(anywhe
     right = replace(said, entry_id="f", facts=ContentFacts(turn_goes_on=True))
     stream = anywhere._handle.stream("s", None)
     request = append_request(stream, [right, said], expected_version=None, clock=services.clock, actor="a")
-    [receipt] = (await services.store.events.append(request)).receipts
+    [_, receipt] = (await services.store.events.append(request)).receipts
     for report in (await anywhere.verify(), await anywhere.verify("s")):
         assert (report.verdict, report.ok) == ("TAMPERED", False)
         [finding] = report.findings

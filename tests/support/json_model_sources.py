@@ -79,7 +79,7 @@ NAMED: Final = "part of the name that was asked for"
 ANSWERED: Final = "the ETag says it"
 OF_ENTRIES: Final = {
     "recorded_us": MICROSECONDS,
-    **dict.fromkeys(("claimed_at", "write_id", "fallback", "listed", "pinned", "outcome"), INSIDE),
+    **dict.fromkeys(("claimed_at", "write_id", "fallback", "listed", "facts", "pinned", "outcome"), INSIDE),
     **dict.fromkeys(
         ("starts_interaction", "ends_turn", "time_and_place", "answers", "thinks", "of_server_tool"), INSIDE
     ),
@@ -168,7 +168,7 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
             ),
             **dict.fromkeys(("text", "folds", "trust", "block", "passes", "first_version"), "of the summary"),
             **dict.fromkeys(("starts_at", "ends_at", "tokenizer", "fallback"), "of the summary"),
-            **dict.fromkeys(("strategy", "outputs", "over_target", "error", "ended"), INSIDE),
+            **dict.fromkeys(("strategy", "outputs", "over_target", "model_failed", "error", "ended"), INSIDE),
         },
     ),
     search_json.HitShape: ((SearchResult,), {}),
@@ -292,7 +292,7 @@ WRAPPERS: Final = {
 STORED_AS: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Reasons]]] = {
     session_json.StateEntryShape: (
         (EntryAdded,),
-        dict.fromkeys(("write_id", "fallback", "listed", "past"), INSIDE),
+        dict.fromkeys(("write_id", "fallback", "listed", "facts", "past"), INSIDE),
     ),
     memory_json.MemoryShape: (
         (MemoryAdded, MemoryFields),
