@@ -4,8 +4,10 @@ The conditions that users write over content (R-CND-5) are left out: they need i
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from random import Random
 from typing import Any, Final
+from uuid import UUID
 
 import msgspec
 import pytest
@@ -19,6 +21,11 @@ from ledger.events import (
     EntryAdded,
     EntryEdited,
     RecordedEvent,
+    SummaryViewCreated,
+    SummaryViewDefinition,
+    SummaryViewRunFailed,
+    SummaryViewRunRequested,
+    SummaryViewRunStarted,
 )
 from ledger.events.content import without_content
 from ledger.session.evolve import SESSION, end_of_batch
@@ -36,7 +43,9 @@ from projections.log.lineage import LINEAGE
 from projections.memory_config import config as memory_config
 from projections.projection import Projection
 from projections.rebuilds import Rebuild
-from projections.records.summary_views import Run
+from projections.records import records
+from projections.records.records import Record
+from projections.records.summary_views import VIEWS, Run
 from projections.strategies.base import NO_HINTS, Hints, Trigger
 from projections.summaries import Summary
 from projections.tool_pairs import Pairing, group_units
@@ -53,6 +62,7 @@ CONTENT: Final[dict[type, tuple[str, ...]]] = {
     Entry: ("content", "data", "arguments", "metadata"),
     Summary: ("text",),
     Memory: ("fields",),
+    Record: ("fields",),
     WorkingMemory: ("data", "set_at", "contexts"),
     Failures: ("error",),
     Rebuild: ("detail",),
@@ -69,7 +79,7 @@ def structure_of(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
         names = next((names for cls, names in CONTENT.items() if isinstance(value, cls)), ())
         fields = [name for name in value.__struct_fields__ if name not in names]
-        beside = without_content(value.fields) if isinstance(value, Memory) else None
+        beside = without_content(value.fields) if isinstance(value, Memory | Record) else None
         return type(value).__name__, beside, [(name, structure_of(getattr(value, name))) for name in fields]
     if isinstance(value, dict):
         return {key: structure_of(each) for key, each in value.items()}
@@ -156,10 +166,43 @@ def test_without_content_many_sessions_have_the_same_state_windows_plans_and_cou
 
 
 @pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
-def test_without_content_a_golden_history_has_the_same_state(path: Any) -> None:
-    events = list(read(path))
-    if events[0].type == "session.opened":
-        check_events(events, Random(1), SESSION, NO_HINTS)
+def test_without_content_a_golden_history_has_the_same_state(path: Path) -> None:
+    check_events(list(read(path)), Random(1), SESSION, NO_HINTS)
+
+
+def check_other_folds(events: Sequence[RecordedEvent]) -> None:
+    runs, bare_runs = (VIEWS.fold(each).runs for each in (events, without(events)))
+    assert {name: run.status for name, run in runs.items()} == {name: run.status for name, run in bare_runs.items()}
+    assert structure_of(VIEWS.fold(events)) == structure_of(VIEWS.fold(without(events)))
+    assert structure_of(records.fold(events)) == structure_of(records.fold(without(events)))
+
+
+@pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
+def test_without_content_views_and_records_are_the_same(path: Path) -> None:
+    check_other_folds(list(read(path)))
+
+
+def failed_run() -> list[RecordedEvent]:
+    same = {"write_id": "w", "view_id": "v"}
+    payloads = (
+        SummaryViewCreated(**same, definition=SummaryViewDefinition()),
+        SummaryViewRunRequested(**same, task_id="t"),
+        SummaryViewRunStarted(**same, task_id="t"),
+        SummaryViewRunFailed(**same, task_id="t", error="timeout"),
+    )
+    return [RecordedEvent(at, at, UUID(int=at), at, at, "", payload) for at, payload in enumerate(payloads, 1)]
+
+
+def test_without_content_a_failed_run_has_failed() -> None:
+    check_other_folds(failed_run())
+    assert VIEWS.fold(without(failed_run())).runs["t"].status == "failed"
+
+
+def test_a_run_that_failed_only_if_its_error_is_known_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: its status as it was."""
+    monkeypatch.setattr(Run, "status", property(lambda run: "failed" if run.error else "success"))
+    with pytest.raises(AssertionError):
+        check_other_folds(failed_run())
 
 
 def facts_from_content(payload: Any, name: str) -> Any:

@@ -77,8 +77,8 @@ def cache_of(events: Iterable[RecordedEvent]) -> dict[str, KnownAnswers]:
                 requests[name] = first.request_hash
             case CompactionFailed(compaction_id=name, reason=reason, detail=detail) if name in requests:
                 failed[requests[name]] = Unanswered(reason, detail)
-            case CompactionCompleted(compaction_id=name, method="heuristic", error=str(error)) if name in requests:
-                failed[requests[name]] = Unanswered("error", error)
+            case CompactionCompleted(compaction_id=name, model_failed=True, error=error) if name in requests:
+                failed[requests[name]] = Unanswered("error", error or "")
             case RebuildAnswered(output=output):
                 answered[output.request_hash] = Answered(output.text or "", output.input_tokens, output.output_tokens)
             case CompactionCompleted(text=summary, outputs=outputs):
