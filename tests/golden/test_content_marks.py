@@ -21,6 +21,7 @@ MODEL: Final = "the name of a model or of its parameters, from the config"
 TOKENIZER: Final = "the name of a tokenizer"
 TOOL: Final = "a tool's name or the id of its call: results are paired with calls by them"
 WORD: Final = "one of a few words, which the code that writes it chooses"
+ROLE: Final = "who speaks: units and interactions go by it; clients of the compatible API may name others than ours"
 DIGEST: Final = "a digest, which tells what was asked or shown from something else"
 OPERATOR: Final = "what who runs the service calls it"
 KEPT: Final = "the key of a kept value, which the index has: keys are names, not texts"
@@ -34,7 +35,7 @@ STRUCTURE: Final[Mapping[str, str]] = {
     for cls, listed in {
         "EntryAdded": {
             "entry_id": ID,
-            "role": WORD,
+            "role": ROLE,
             "tokenizer": TOKENIZER,
             "tool_name": TOOL,
             "tool_call_id": TOOL,
@@ -69,7 +70,7 @@ STRUCTURE: Final[Mapping[str, str]] = {
         "RebuildCompleted": {"rebuild_id": ID, "config": CONFIG, "retired": ID, "tasks": ID, "write_id": ID},
         "RebuildFailed": {"rebuild_id": ID, "write_id": ID},
         "EntriesReturned": {"write_id": ID},
-        "EntryEdited": {"entry_id": ID, "tokenizer": TOKENIZER, "role": WORD, "write_id": ID},
+        "EntryEdited": {"entry_id": ID, "tokenizer": TOKENIZER, "role": ROLE, "write_id": ID},
         "EntryRemoved": {"entry_id": ID, "write_id": ID},
         "EntriesExtracted": {"strategy": WORD, "record_ids": ID, "model": MODEL, "write_id": ID},
         "EntriesIndexed": {"write_id": ID},
@@ -154,7 +155,7 @@ STRUCTURE: Final[Mapping[str, str]] = {
         "ReturnedEntry": {
             "entry_id": ID,
             "write_id": ID,
-            "role": WORD,
+            "role": ROLE,
             "tokenizer": TOKENIZER,
             "tool_name": TOOL,
             "tool_call_id": TOOL,
