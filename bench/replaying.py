@@ -119,7 +119,7 @@ async def verifying(setting: Setting) -> Figures:
             await fill(setting, ledger, name, each)
             stored = await store.events.read_stream(Stream.of(namespace, name), limit=each + 1)
             session = plain_session(name)
-            await plain.copy([(session, event.version, event.payload or b"") for event in stored])
+            await plain.copy([(session, event.version, event.structure + (event.content or b"")) for event in stored])
 
         async def ours() -> None:
             report = await ledger.verify()

@@ -41,20 +41,20 @@ CREATE DOMAIN ledger.short_text AS text
 ALTER DOMAIN ledger.short_text OWNER TO ledger_owner;
 
 --
--- Name: stored_payload; Type: DOMAIN; Schema: ledger; Owner: ledger_owner
+-- Name: stored_part; Type: DOMAIN; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE DOMAIN ledger.stored_payload AS bytea
-	CONSTRAINT stored_payload_check CHECK ((octet_length(VALUE) <= 8388608));
+CREATE DOMAIN ledger.stored_part AS bytea
+	CONSTRAINT stored_part_check CHECK ((octet_length(VALUE) <= 8388608));
 
 
-ALTER DOMAIN ledger.stored_payload OWNER TO ledger_owner;
+ALTER DOMAIN ledger.stored_part OWNER TO ledger_owner;
 
 --
--- Name: append(uuid, text, boolean, boolean, uuid[], text[], text[], uuid[], bytea[], integer[], integer[], bigint[], bigint[], bigint[], timestamp with time zone[], uuid[], bigint[], integer[], uuid[], text[], smallint[], smallint[], timestamp with time zone[], text[], text[], uuid[], bytea[], bytea[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+-- Name: append(uuid, text, boolean, boolean, uuid[], text[], text[], uuid[], bytea[], integer[], integer[], bigint[], bigint[], bigint[], timestamp with time zone[], uuid[], bigint[], integer[], uuid[], text[], smallint[], smallint[], timestamp with time zone[], text[], text[], uuid[], bytea[], bytea[], bytea[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) RETURNS TABLE(request integer, code text, version bigint, "position" bigint, recorded_us bigint, receipts bytea[])
+CREATE FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_structure bytea[], e_content bytea[]) RETURNS TABLE(request integer, code text, version bigint, "position" bigint, recorded_us bigint, receipts bytea[])
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ledger', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -81,7 +81,7 @@ DECLARE
     v_accepted integer[];  -- indexes of the accepted events; null means all
     n_version bigint[];    -- per accepted event
     n_digest bytea[];
-    n_tail bytea[];        -- its frame (trust §3) from the event id to the digest
+    n_tail bytea[];        -- its frame (trust §3) from the event id to the digests
     n_hash bytea[];
     v_answer record;
     h integer;
@@ -110,8 +110,8 @@ BEGIN
         ])
         AND v_e = ALL (ARRAY[
             array_dims(e_event_id), array_dims(e_type), array_dims(e_schema_version), array_dims(e_codec),
-            array_dims(e_occurred_at), array_dims(e_actor), array_dims(e_bytes), coalesce(array_dims(e_item_id), v_e),
-            coalesce(array_dims(e_key_id), v_e), coalesce(array_dims(e_key_commitment), v_e)
+            array_dims(e_occurred_at), array_dims(e_actor), array_dims(e_structure), coalesce(array_dims(e_content), v_e),
+            coalesce(array_dims(e_item_id), v_e), coalesce(array_dims(e_key_id), v_e), coalesce(array_dims(e_key_commitment), v_e)
         ])
         AND coalesce(1 <= ALL (r_writes), r_writes IS NULL)
         AND coalesce(0 <= ALL (w_events) AND v_count >= ALL (w_events), w_events IS NULL)
@@ -213,12 +213,13 @@ BEGIN
             || int4send(octet_length(e_actor[f.x])) || convert_to(e_actor[f.x], 'UTF8')
             || coalesce('\x01'::bytea || uuid_send(e_key_id[f.x]), '\x00'::bytea)
             || coalesce(e_key_commitment[f.x], c_zero)
-            || f.digest
+            || sha256(e_structure[f.x])
+            || coalesce(f.digest, c_zero)
             ORDER BY f.k
         )
     INTO n_digest, n_tail
     FROM (
-        SELECT k, coalesce(v_accepted[k], k) AS x, sha256(e_bytes[coalesce(v_accepted[k], k)]) AS digest
+        SELECT k, coalesce(v_accepted[k], k) AS x, sha256(e_content[coalesce(v_accepted[k], k)]) AS digest
         FROM generate_series(1, v_count) AS k
         OFFSET 0
     ) AS f;
@@ -229,7 +230,7 @@ BEGIN
         v_versions[h] := v_versions[h] + 1;
         n_version[i] := v_versions[h];
         n_hash[i] := sha256(
-            '\x6d6c65646765722f6576656e742f310a'::bytea
+            '\x6d6c65646765722f6576656e742f320a'::bytea
             || uuid_send(p_namespace_id)
             || uuid_send(h_stream_id[h])
             || int8send(v_versions[h])
@@ -244,13 +245,13 @@ BEGIN
     -- (6) the events; by subscripts, because unnest would start a scan for each array
     INSERT INTO events (
         "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
-        type, actor, item_id, key_id, key_commitment, payload_digest, hash, payload
+        type, actor, item_id, key_id, key_commitment, content_digest, hash, structure, content
     )
     SELECT
         v_last + f.k, n_version[f.k], e_occurred_at[f.x], v_clock, p_namespace_id,
         h_stream_id[coalesce(v_heads[f.x], f.x)], e_event_id[f.x], e_schema_version[f.x], e_codec[f.x], e_type[f.x],
         e_actor[f.x], e_item_id[f.x], e_key_id[f.x], e_key_commitment[f.x], n_digest[f.k], n_hash[f.k],
-        e_bytes[f.x]
+        e_structure[f.x], e_content[f.x]
     FROM (SELECT k, coalesce(v_accepted[k], k) AS x FROM generate_series(1, v_count) AS k OFFSET 0) AS f;
 
     -- (7) the counter, the heads, and what is stored beside them
@@ -278,7 +279,7 @@ END
 $$;
 
 
-ALTER FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) OWNER TO ledger_owner;
+ALTER FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_structure bytea[], e_content bytea[]) OWNER TO ledger_owner;
 
 --
 -- Name: append_checked(uuid, boolean, bigint, timestamp with time zone, uuid[], bigint[], text[], uuid[], bytea[], integer[], integer[], bigint[], bigint[], bigint[], timestamp with time zone[], uuid[], bigint[], integer[], uuid[], text[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
@@ -446,10 +447,10 @@ $$;
 ALTER FUNCTION ledger.append_checked(p_namespace_id uuid, p_retry boolean, p_last bigint, p_clock timestamp with time zone, h_stream_id uuid[], h_version bigint[], h_refusal text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_item_id text[]) OWNER TO ledger_owner;
 
 --
--- Name: append_stream(uuid, text, boolean, uuid, text, text, uuid, bytea, bigint, bigint, bigint, timestamp with time zone, uuid[], text[], smallint[], smallint[], timestamp with time zone[], text[], text[], uuid[], bytea[], bytea[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+-- Name: append_stream(uuid, text, boolean, uuid, text, text, uuid, bytea, bigint, bigint, bigint, timestamp with time zone, uuid[], text[], smallint[], smallint[], timestamp with time zone[], text[], text[], uuid[], bytea[], bytea[], bytea[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_life_after bigint, p_live_until timestamp with time zone, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) RETURNS bytea
+CREATE FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_life_after bigint, p_live_until timestamp with time zone, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_structure bytea[], e_content bytea[]) RETURNS bytea
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ledger', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -479,8 +480,8 @@ BEGIN
     END IF;
     IF (v_e = ALL (ARRAY[
         array_dims(e_event_id), array_dims(e_type), array_dims(e_schema_version), array_dims(e_codec),
-        array_dims(e_occurred_at), array_dims(e_actor), array_dims(e_bytes), coalesce(array_dims(e_item_id), v_e),
-        coalesce(array_dims(e_key_id), v_e), coalesce(array_dims(e_key_commitment), v_e)
+        array_dims(e_occurred_at), array_dims(e_actor), array_dims(e_structure), coalesce(array_dims(e_content), v_e),
+        coalesce(array_dims(e_item_id), v_e), coalesce(array_dims(e_key_id), v_e), coalesce(array_dims(e_key_commitment), v_e)
     ])) IS NOT TRUE THEN
         RAISE EXCEPTION 'the arrays of the append do not fit together' USING ERRCODE = '22023';
     END IF;
@@ -542,9 +543,9 @@ BEGIN
     FOR i IN 1 .. v_count LOOP
         v_position := v_position + 1;
         v_version := v_version + 1;
-        v_digest := sha256(e_bytes[i]);
+        v_digest := sha256(e_content[i]); -- null without content
         v_hash := sha256( -- the frame is that of trust §3
-            '\x6d6c65646765722f6576656e742f310a'::bytea
+            '\x6d6c65646765722f6576656e742f320a'::bytea
             || uuid_send(p_namespace_id)
             || uuid_send(p_stream_id)
             || int8send(v_version)
@@ -558,16 +559,17 @@ BEGIN
             || int4send(octet_length(e_actor[i])) || convert_to(e_actor[i], 'UTF8')
             || coalesce('\x01'::bytea || uuid_send(e_key_id[i]), '\x00'::bytea)
             || coalesce(e_key_commitment[i], c_zero)
-            || v_digest
+            || sha256(e_structure[i])
+            || coalesce(v_digest, c_zero)
             || v_previous
         );
         INSERT INTO events (
             "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
-            type, actor, item_id, key_id, key_commitment, payload_digest, hash, payload
+            type, actor, item_id, key_id, key_commitment, content_digest, hash, structure, content
         ) VALUES (
             v_position, v_version, e_occurred_at[i], v_clock, p_namespace_id, p_stream_id, e_event_id[i],
             e_schema_version[i], e_codec[i], e_type[i], e_actor[i], e_item_id[i], e_key_id[i], e_key_commitment[i],
-            v_digest, v_hash, e_bytes[i]
+            v_digest, v_hash, e_structure[i], e_content[i]
         );
         v_answer := v_answer || int8send(v_version) || v_previous || v_hash;
         v_previous := v_hash;
@@ -592,7 +594,7 @@ END
 $$;
 
 
-ALTER FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_life_after bigint, p_live_until timestamp with time zone, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) OWNER TO ledger_owner;
+ALTER FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_life_after bigint, p_live_until timestamp with time zone, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_structure bytea[], e_content bytea[]) OWNER TO ledger_owner;
 
 --
 -- Name: create_namespace(uuid, text); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
@@ -887,8 +889,8 @@ BEGIN
         WHERE p.pronamespace = 'ledger'::regnamespace AND p.proname = 'erase' AND p.prosecdef
             AND r.rolname = current_user
     ) THEN
-        IF OLD.payload IS NOT NULL AND NEW.payload IS NULL THEN
-            OLD.payload := NULL;
+        IF OLD.content IS NOT NULL AND NEW.content IS NULL THEN
+            OLD.content := NULL;
             IF OLD *= NEW THEN
                 RETURN NEW;
             END IF;
@@ -903,10 +905,10 @@ $$;
 ALTER FUNCTION ledger.refuse_change() OWNER TO ledger_owner;
 
 --
--- Name: restore_events(uuid, bigint[], bigint[], uuid[], text[], text[], uuid[], text[], smallint[], smallint[], timestamp with time zone[], timestamp with time zone[], text[], text[], uuid[], bytea[], bytea[], bytea[], bytea[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+-- Name: restore_events(uuid, bigint[], bigint[], uuid[], text[], text[], uuid[], text[], smallint[], smallint[], timestamp with time zone[], timestamp with time zone[], text[], text[], uuid[], bytea[], bytea[], bytea[], bytea[], bytea[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.restore_events(p_namespace_id uuid, e_position bigint[], e_version bigint[], e_stream_id uuid[], e_user_id text[], e_session_id text[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_recorded_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_payload_digest bytea[], e_hash bytea[], e_bytes bytea[]) RETURNS bigint
+CREATE FUNCTION ledger.restore_events(p_namespace_id uuid, e_position bigint[], e_version bigint[], e_stream_id uuid[], e_user_id text[], e_session_id text[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_recorded_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_content_digest bytea[], e_hash bytea[], e_structure bytea[], e_content bytea[]) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'ledger', 'pg_temp'
     AS $$
@@ -925,13 +927,13 @@ BEGIN
 
     INSERT INTO events (
         "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
-        type, actor, item_id, key_id, key_commitment, payload_digest, hash, payload
+        type, actor, item_id, key_id, key_commitment, content_digest, hash, structure, content
     )
     SELECT
         e_position[k], e_version[k], e_occurred_at[k], e_recorded_at[k], p_namespace_id, e_stream_id[k],
         e_event_id[k], e_schema_version[k], e_codec[k], e_type[k], e_actor[k], e_item_id[k], e_key_id[k],
-        e_key_commitment[k], e_payload_digest[k], e_hash[k],
-        e_bytes[k]
+        e_key_commitment[k], e_content_digest[k], e_hash[k],
+        e_structure[k], e_content[k]
     FROM generate_series(1, cardinality(e_position)) AS k;
 
     UPDATE streams s SET version = head.version, head_hash = head.hash
@@ -950,7 +952,7 @@ END
 $$;
 
 
-ALTER FUNCTION ledger.restore_events(p_namespace_id uuid, e_position bigint[], e_version bigint[], e_stream_id uuid[], e_user_id text[], e_session_id text[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_recorded_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_payload_digest bytea[], e_hash bytea[], e_bytes bytea[]) OWNER TO ledger_owner;
+ALTER FUNCTION ledger.restore_events(p_namespace_id uuid, e_position bigint[], e_version bigint[], e_stream_id uuid[], e_user_id text[], e_session_id text[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_recorded_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_content_digest bytea[], e_hash bytea[], e_structure bytea[], e_content bytea[]) OWNER TO ledger_owner;
 
 --
 -- Name: search(uuid, integer, text[], jsonb, jsonb, text[], uuid, text, text, boolean, integer); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
@@ -1394,14 +1396,15 @@ CREATE TABLE ledger.events (
     item_id ledger.short_text,
     key_id uuid,
     key_commitment ledger.hash,
-    payload_digest ledger.hash NOT NULL,
+    content_digest ledger.hash,
     hash ledger.hash NOT NULL,
     mac ledger.hash,
     trace text,
-    payload ledger.stored_payload,
-    CONSTRAINT events_check CHECK (((key_id IS NULL) = (key_commitment IS NULL)))
+    structure ledger.stored_part NOT NULL,
+    content ledger.stored_part,
+    CONSTRAINT events_check CHECK ((((key_id IS NULL) = (key_commitment IS NULL)) AND ((codec = 0) = (content_digest IS NULL)) AND ((content IS NULL) OR (content_digest IS NOT NULL))))
 );
-ALTER TABLE ONLY ledger.events ALTER COLUMN payload SET STORAGE EXTERNAL;
+ALTER TABLE ONLY ledger.events ALTER COLUMN content SET STORAGE EXTERNAL;
 
 ALTER TABLE ONLY ledger.events FORCE ROW LEVEL SECURITY;
 
@@ -1467,11 +1470,11 @@ CREATE VIEW ledger.events_readable WITH (security_invoker='true') AS
     e.occurred_at,
     e.recorded_at,
     e.item_id,
+    (convert_from((e.structure)::bytea, 'UTF8'::name))::jsonb AS structure,
         CASE e.codec
-            WHEN 0 THEN (convert_from((e.payload)::bytea, 'UTF8'::name))::jsonb
-            WHEN 1 THEN (convert_from(SUBSTRING(e.payload FROM 17), 'UTF8'::name))::jsonb
+            WHEN 1 THEN (convert_from(SUBSTRING(e.content FROM 17), 'UTF8'::name))::jsonb
             ELSE NULL::jsonb
-        END AS payload,
+        END AS content,
     e.hash
    FROM ((ledger.events e
      JOIN ledger.streams s USING (namespace_id, stream_id))
@@ -2640,11 +2643,11 @@ GRANT USAGE ON SCHEMA ledger TO ledger_verifier;
 
 
 --
--- Name: FUNCTION append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+-- Name: FUNCTION append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_structure bytea[], e_content bytea[]); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
-REVOKE ALL ON FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) TO ledger_app;
+REVOKE ALL ON FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_structure bytea[], e_content bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_structure bytea[], e_content bytea[]) TO ledger_app;
 
 
 --
@@ -2655,11 +2658,11 @@ REVOKE ALL ON FUNCTION ledger.append_checked(p_namespace_id uuid, p_retry boolea
 
 
 --
--- Name: FUNCTION append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_life_after bigint, p_live_until timestamp with time zone, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+-- Name: FUNCTION append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_life_after bigint, p_live_until timestamp with time zone, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_structure bytea[], e_content bytea[]); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
-REVOKE ALL ON FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_life_after bigint, p_live_until timestamp with time zone, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_life_after bigint, p_live_until timestamp with time zone, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) TO ledger_app;
+REVOKE ALL ON FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_life_after bigint, p_live_until timestamp with time zone, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_structure bytea[], e_content bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_life_after bigint, p_live_until timestamp with time zone, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_structure bytea[], e_content bytea[]) TO ledger_app;
 
 
 --
@@ -2739,10 +2742,10 @@ REVOKE ALL ON FUNCTION ledger.refuse_change() FROM PUBLIC;
 
 
 --
--- Name: FUNCTION restore_events(p_namespace_id uuid, e_position bigint[], e_version bigint[], e_stream_id uuid[], e_user_id text[], e_session_id text[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_recorded_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_payload_digest bytea[], e_hash bytea[], e_bytes bytea[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+-- Name: FUNCTION restore_events(p_namespace_id uuid, e_position bigint[], e_version bigint[], e_stream_id uuid[], e_user_id text[], e_session_id text[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_recorded_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_content_digest bytea[], e_hash bytea[], e_structure bytea[], e_content bytea[]); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
-REVOKE ALL ON FUNCTION ledger.restore_events(p_namespace_id uuid, e_position bigint[], e_version bigint[], e_stream_id uuid[], e_user_id text[], e_session_id text[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_recorded_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_payload_digest bytea[], e_hash bytea[], e_bytes bytea[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ledger.restore_events(p_namespace_id uuid, e_position bigint[], e_version bigint[], e_stream_id uuid[], e_user_id text[], e_session_id text[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_recorded_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_content_digest bytea[], e_hash bytea[], e_structure bytea[], e_content bytea[]) FROM PUBLIC;
 
 
 --

@@ -72,7 +72,9 @@ Each event also has
 | `occurred_at`, `recorded_at` | the time by the writer's clock, and by the database's |
 | `actor` | who caused it; for events from an imported file what the file says, see `imported_from` |
 | `schema_version` | the shape of the payload |
-| `payload_digest`, `hash` | the SHA-256 of the payload; a hash chained to that of the version before |
+| `structure` | the fields that folds and proofs need, as JSON; it is never erased |
+| `content` | the fields of a type `Content[…]`, as salted JSON; null if the event has none |
+| `content_digest`, `hash` | the SHA-256 of the content; a hash chained to that of the version before |
 
 Every payload has `write_id`, the same for all events of one atomic write. A field with its default value is left out of
 the stored JSON. Payloads of an older shape are upcast when they are read. Events of a newer release are listed,

@@ -191,13 +191,13 @@ def _tamper(output: Output, server: EmbeddedServer, facts: dict[str, Any]) -> No
         connection.execute("ALTER TABLE ledger.events DISABLE TRIGGER events_append_only")
         changed = connection.execute(
             """
-            UPDATE ledger.events e SET payload = overlay(payload PLACING 'X'::bytea FROM octet_length(payload) / 2)
+            UPDATE ledger.events e SET content = overlay(content PLACING 'X'::bytea FROM octet_length(content) / 2)
             WHERE e.version = 20 AND e.stream_id = %s
             """,
             (Stream.of(_NAMESPACE, _SESSION).stream_id,),
         )
         connection.execute("ALTER TABLE ledger.events ENABLE ALWAYS TRIGGER events_append_only")
-        output.tell(f"  {changed.rowcount} row changed: the payload of version 20")
+        output.tell(f"  {changed.rowcount} row changed: the content of version 20")
     facts["tampered_version"] = 20
 
 

@@ -1,5 +1,7 @@
 """Canonical JSON: equal values give equal bytes. Source: R-TOK-7."""
 
+from typing import Any
+
 import msgspec
 
 
@@ -19,3 +21,13 @@ def canonical_json(value: object) -> bytes:
         TypeError: *value* contains something that is not JSON.
     """
     return _encoder.encode(value)
+
+
+def to_json_object(value: msgspec.Struct) -> dict[str, Any]:
+    """Return *value* as the objects, lists, texts and numbers of its JSON.
+
+    Raises:
+        TypeError: *value* contains something that is not JSON.
+    """
+    found: dict[str, Any] = msgspec.to_builtins(value, enc_hook=_plain, str_keys=True)
+    return found

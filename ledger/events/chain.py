@@ -9,7 +9,7 @@ from ledger.errors import LogCorrupted
 from ledger.events import NewEvent, StoredEvent, UndecodedEvent
 from ledger.events.ids import Stream
 
-TAG = b"mledger/event/1\n"  # trust H-17: a changed frame gets a new tag
+TAG = b"mledger/event/2\n"  # trust H-17: a changed frame gets a new tag
 ZERO_HASH = bytes(32)
 
 _PLACE = struct.Struct("!16s16s16sqq16sI")
@@ -18,9 +18,9 @@ _LENGTH = struct.Struct("!I")
 
 
 def frame(event: StoredEvent, previous_hash: bytes) -> bytes:
-    """Return the bytes that are hashed: 205 + type + actor, and 16 more with a key (trust H-17).
+    """Return the bytes that are hashed: 237 + type + actor, and 16 more with a key (trust H-17).
 
-    ``payload_digest`` is not checked here; a verifier passes an event whose digest it computed again.
+    ``content_digest`` is not checked here; a verifier compares it with the content.
     """
     return _frame(
         event,
@@ -29,7 +29,7 @@ def frame(event: StoredEvent, previous_hash: bytes) -> bytes:
         event.version,
         event.position,
         event.recorded_us,
-        event.payload_digest,
+        event.content_digest,
         previous_hash,
     )
 
@@ -51,10 +51,15 @@ def hash_at(
     new: NewEvent, stream: Stream, version: int, position: int, recorded_us: int, previous_hash: bytes
 ) -> bytes:
     """Return the hash of *new* at its place in the log, chained to *previous_hash*."""
-    digest = sha256(new.payload).digest()
+    digest = digest_of(new.content)
     return sha256(
         _frame(new, stream.namespace_id, stream.stream_id, version, position, recorded_us, digest, previous_hash)
     ).digest()
+
+
+def digest_of(content: bytes | None) -> bytes | None:
+    """Return the SHA-256 of stored content; None for an event that has none."""
+    return None if content is None else sha256(content).digest()
 
 
 def place(
@@ -68,7 +73,7 @@ def place(
     previous_hash: bytes,
 ) -> StoredEvent:
     """Return *new* at its place in the log, chained to *previous_hash*."""
-    digest = sha256(new.payload).digest()
+    digest = digest_of(new.content)
     framed = _frame(new, namespace_id, stream_id, version, position, recorded_us, digest, previous_hash)
     return StoredEvent(
         namespace_id,
@@ -84,7 +89,8 @@ def place(
         new.actor,
         digest,
         sha256(framed).digest(),
-        new.payload,
+        new.structure,
+        new.content,
         new.item_id,
         new.key_id,
         new.key_commitment,
@@ -98,7 +104,7 @@ def _frame(
     version: int,
     position: int,
     recorded_us: int,
-    digest: bytes,
+    content_digest: bytes | None,
     previous_hash: bytes,
 ) -> bytes:
     type_ = event.type.encode()
@@ -111,7 +117,8 @@ def _frame(
             actor,
             b"\x00" if event.key_id is None else b"\x01" + event.key_id.bytes,
             event.key_commitment or ZERO_HASH,
-            digest,
+            sha256(event.structure).digest(),
+            content_digest or ZERO_HASH,
             previous_hash,
         )
     )

@@ -1,9 +1,10 @@
 """Payloads to bytes and back; decoding reverses encoding.
 
-    event ── canonical JSON ── 16 random bytes before it (codec 1) ── stored bytes
-    stored bytes ── salt off ── JSON ── upcast to the newest schema ── event
+    event ── structure ── canonical JSON ──────────────────────────────────── stored structure
+          └─ content ──── canonical JSON ── 16 random bytes before it ─────── stored content
+    both ── salt off ── joined ── upcast to the newest schema ── event
 
-Source: trust H-18, R-TOK-7.
+Source: trust H-18, D-3, R-TOK-7.
 """
 
 from collections.abc import Sequence
@@ -11,22 +12,32 @@ from collections.abc import Sequence
 import msgspec
 
 from ledger.errors import InvalidInput, LogCorrupted
-from ledger.events import EVENT_TYPES, Event, JsonObject, OpaqueEvent, RecordedEvent, StoredEvent, UndecodedEvent
+from ledger.events import (
+    EVENT_TYPES,
+    Event,
+    JsonObject,
+    NewEvent,
+    OpaqueEvent,
+    RecordedEvent,
+    StoredEvent,
+    UndecodedEvent,
+)
 from ledger.events.canonical import canonical_json
 from ledger.events.chain import check_versions
+from ledger.events.content_split import fits, joined, split
 from ledger.events.limits import CONTENT_BYTES, PAYLOAD_BYTES
 from ledger.events.storable import FAULTS, check_texts, other_value, refusal
 from ledger.events.upcasts import UpcastFailed, reads_as, upcast
 
-PLAIN, SALTED, SEALED = 0, 1, 2  # trust H-18: JSON; salt + JSON; encrypted (second stage)
+NO_CONTENT, SALTED, SEALED = 0, 1, 2  # trust H-18: none; salt + JSON; encrypted (second stage)
 SALT_BYTES = 16
 
 _DECODERS = {name: msgspec.json.Decoder(cls) for name, cls in EVENT_TYPES.items()}
 _OBJECT = msgspec.json.Decoder(JsonObject)
 
 
-def encode(event: Event, salt: bytes) -> tuple[int, bytes]:
-    """Return codec number and stored bytes of *event*; with an empty *salt* it is stored plain.
+def encode(event: Event, salt: bytes) -> tuple[int, bytes, bytes | None]:
+    """Return codec number, structure and content of *event* as they are stored; *salt* are 16 random bytes.
 
     Without a salt, a short text could be guessed from its digest, even after it was erased.
 
@@ -34,32 +45,65 @@ def encode(event: Event, salt: bytes) -> tuple[int, bytes]:
         InvalidInput: the event could not be read again, or is too large; *field* is the path of the fault.
     """
     try:
-        body = canonical_json(event)
-        read = _DECODERS[event.type].decode(body)
+        structure, content = split(event)
+        read = _DECODERS[event.type].decode(joined(event.type, structure, content) if content else structure)
     except FAULTS as fault:
         raise refusal(event, fault) from fault
     if read != event:
         raise other_value(event, read)
-    if len(body) + len(salt) > PAYLOAD_BYTES:
+    stored = None if content is None else salt + content
+    if len(structure) + len(stored or b"") > PAYLOAD_BYTES:
         raise InvalidInput(
             "payload_too_large", f"an event must have at most {PAYLOAD_BYTES} bytes", limit=PAYLOAD_BYTES
         )
-    if len(body) > CONTENT_BYTES or b"\\u0000" in body:
+    if any(len(part) > CONTENT_BYTES or b"\\u0000" in part for part in (structure, content or b"")):
         check_texts(event)
-    return (SALTED, salt + body) if salt else (PLAIN, body)
+    return NO_CONTENT if stored is None else SALTED, structure, stored
 
 
-def stored_json(codec: int, payload: bytes) -> bytes:
-    """Return the JSON inside stored bytes.
+def content_json(codec: int, content: bytes) -> bytes:
+    """Return the JSON inside stored content.
 
     Raises:
         LogCorrupted: this release cannot read the codec without a key.
     """
     if codec == SALTED:
-        return payload[SALT_BYTES:]
-    if codec == PLAIN:
-        return payload
-    raise LogCorrupted(f"payload codec {codec} cannot be read without its key; run `memory-ledger doctor`")
+        return content[SALT_BYTES:]
+    raise LogCorrupted(f"content of codec {codec} cannot be read without its key; run `memory-ledger doctor`")
+
+
+def stored_json(event: StoredEvent | UndecodedEvent | NewEvent) -> bytes:
+    """Return the JSON of an event, of structure and content.
+
+    Raises:
+        LogCorrupted: its content is missing, cannot be read, or does not fit the structure.
+    """
+    if event.content is None:
+        if event.codec != NO_CONTENT:
+            raise LogCorrupted(f"the content of an event of type {event.type} is missing; run `memory-ledger verify`")
+        return event.structure
+    body = content_json(event.codec, event.content)
+    try:
+        return joined(_known_type(event), event.structure, body)
+    except ValueError as fault:
+        raise LogCorrupted(f"an event of type {event.type} cannot be read: {fault}") from fault
+
+
+def _known_type(event: StoredEvent | UndecodedEvent | NewEvent) -> str:
+    """Return the type of *event*; nothing if a newer release wrote it, which may divide it in other ways."""
+    known = EVENT_TYPES.get(event.type)
+    return "" if known is None or event.schema_version > known.schema_version else event.type
+
+
+def is_split(event: StoredEvent) -> bool:
+    """Tell whether *event* has all its content, and nothing else, in its content; a newer type passes.
+
+    Raises:
+        LogCorrupted: this release cannot read the content without a key.
+        msgspec.MsgspecError: a part of it is not a JSON object.
+    """
+    content = None if event.content is None else content_json(event.codec, event.content)
+    return fits(_known_type(event), event.structure, content)
 
 
 def decode(stored: StoredEvent | UndecodedEvent) -> RecordedEvent:
@@ -68,11 +112,9 @@ def decode(stored: StoredEvent | UndecodedEvent) -> RecordedEvent:
     An event type or schema version of a newer release comes back as `OpaqueEvent`.
 
     Raises:
-        LogCorrupted: the payload is missing or does not parse.
+        LogCorrupted: its content is missing, or it does not parse.
     """
-    if stored.payload is None:
-        raise LogCorrupted(f"event {stored.version} has no payload; run `memory-ledger verify`")
-    body = stored_json(stored.codec, stored.payload)
+    body = stored_json(stored)
     try:
         payload = decode_payload(stored.type, stored.schema_version, body)
     except msgspec.MsgspecError as fault:

@@ -23,7 +23,10 @@ class OpaqueEvent(msgspec.Struct, frozen=True):
 
 
 class NewEvent(msgspec.Struct, frozen=True, gc=False):
-    """An event to be stored; *payload* are the exact bytes that will be hashed and stored."""
+    """An event to be stored; *structure* and *content* are the exact bytes that will be hashed and stored.
+
+    One that has no content has the codec 0.
+    """
 
     event_id: UUID
     type: str
@@ -31,14 +34,23 @@ class NewEvent(msgspec.Struct, frozen=True, gc=False):
     codec: int
     occurred_us: int
     actor: str
-    payload: bytes
+    structure: bytes
+    content: bytes | None = None
     item_id: str | None = None
     key_id: UUID | None = None
     key_commitment: bytes | None = None
 
+    @property
+    def size_b(self) -> int:
+        """Bytes of structure and content."""
+        return len(self.structure) + len(self.content or b"")
+
 
 class StoredEvent(msgspec.Struct, frozen=True, gc=False):
-    """An event as it is stored: every hashed field, and the bytes of its payload."""
+    """An event as it is stored: every hashed field, the bytes of its structure, and those of its content.
+
+    *content_digest* is null if it never had content; *content* is null then, and where it was erased.
+    """
 
     namespace_id: UUID
     stream_id: UUID
@@ -51,16 +63,27 @@ class StoredEvent(msgspec.Struct, frozen=True, gc=False):
     occurred_us: int
     recorded_us: int
     actor: str
-    payload_digest: bytes
+    content_digest: bytes | None
     hash: bytes
-    payload: bytes | None
+    structure: bytes
+    content: bytes | None
     item_id: str | None = None
     key_id: UUID | None = None
     key_commitment: bytes | None = None
 
+    @property
+    def size_b(self) -> int:
+        """Bytes of structure and content."""
+        return len(self.structure) + len(self.content or b"")
+
+    @property
+    def is_erased(self) -> bool:
+        """Whether it had content and has none now."""
+        return self.content is None and self.content_digest is not None
+
 
 class UndecodedEvent(msgspec.Struct, frozen=True, gc=False):
-    """What a fold needs of a stored event: its place, its payload as bytes, and its hash."""
+    """What a fold needs of a stored event: its place, its structure and content as bytes, and its hash."""
 
     version: int
     position: int
@@ -72,7 +95,8 @@ class UndecodedEvent(msgspec.Struct, frozen=True, gc=False):
     recorded_us: int
     actor: str
     hash: bytes
-    payload: bytes | None
+    structure: bytes
+    content: bytes | None
 
     @classmethod
     def of(cls, stored: StoredEvent) -> "UndecodedEvent":

@@ -1,7 +1,6 @@
 """Read the events of a session in pages, forwards or backwards, of some types or one actor. Source: http W-67."""
 
 from collections.abc import Sequence
-from hashlib import sha256
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -9,8 +8,8 @@ from msgspec.structs import asdict, replace
 
 from ledger.errors import LedgerError, SessionNotFound
 from ledger.events import StoredEvent
-from ledger.events.chain import ZERO_HASH, check_versions, follows
-from ledger.events.codec import decode
+from ledger.events.chain import ZERO_HASH, check_versions, digest_of, follows
+from ledger.events.codec import NO_CONTENT, decode
 from ledger.events.ids import Stream
 from ledger.history.log_reads import LoggedEvent, logged
 from ledger.history.origins import Origins
@@ -128,13 +127,17 @@ def _listed(event: StoredEvent, before: StoredEvent | None, stream: Stream, orig
         shown = logged(event, stream.user_id, stream.session_id, previous.hex(), origins)
     except (LedgerError, msgspec.MsgspecError):  # what was changed is shown as far as it can be
         line = "its payload cannot be read; run `memory-ledger verify`"
-        shown = logged(replace(event, payload=None), stream.user_id, stream.session_id, previous.hex(), origins)
+        shown = logged(_without_payload(event), stream.user_id, stream.session_id, previous.hex(), origins)
     return ListedEvent(**asdict(shown), text=line[:_LINE], link=_link(event, previous, known=known))
 
 
+def _without_payload(event: StoredEvent) -> StoredEvent:
+    return replace(event, structure=b"{}", content=None, content_digest=None, codec=NO_CONTENT)
+
+
 def _link(event: StoredEvent, previous: bytes, *, known: bool) -> Link:
-    if event.payload is None or not known:
+    if not known:
         return "unchecked"
-    if sha256(event.payload).digest() != event.payload_digest or not follows(event, previous):
+    if digest_of(event.content) != event.content_digest or not follows(event, previous):
         return "broken"
     return "first" if event.version == 1 else "ok"

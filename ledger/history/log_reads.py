@@ -192,8 +192,8 @@ async def _hash_at(store: Store, stream: Stream, version: int) -> str:
 def logged(event: StoredEvent, user_id: str, session_id: str, previous_hash: str, origins: Origins) -> LoggedEvent:
     """Return *event*, of this session, with the hash of the event before it."""
     payload: JsonObject = {}
-    if event.payload is not None:
-        payload = msgspec.json.decode(stored_json(event.codec, event.payload))
+    if not event.is_erased:
+        payload = msgspec.json.decode(stored_json(event))
     return LoggedEvent(
         session_id=session_id,
         user_id=user_id,

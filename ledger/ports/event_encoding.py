@@ -57,7 +57,7 @@ def new_event(event: Event, clock: Clock, actor: str, *, now_us: int | None = No
     Raises:
         InvalidInput: it could not be read again (trust N-14).
     """
-    codec, payload = encode(event, os.urandom(SALT_BYTES))
+    codec, structure, content = encode(event, os.urandom(SALT_BYTES))
     moment = event.created_at if isinstance(event, EntryAdded) else None
     if moment is not None or now_us is None:
         now_us = to_microseconds(moment or clock.now())
@@ -68,6 +68,7 @@ def new_event(event: Event, clock: Clock, actor: str, *, now_us: int | None = No
         codec,
         now_us,
         actor,
-        payload,
+        structure,
+        content,
         event.item_id,
     )

@@ -12,7 +12,6 @@ import msgspec
 
 from ledger.errors import LedgerError
 from ledger.events import EVENT_TYPES, ForkedFrom, StoredEvent
-from ledger.events.codec import stored_json
 
 #: Types that need a life. The others may follow its end: the result of a compaction, a config, what a model was shown.
 _OF_A_LIFE: Final = frozenset(
@@ -84,7 +83,7 @@ class Lives:
         known = EVENT_TYPES.get(event.type)
         if known is None or event.schema_version > known.schema_version:  # a newer release may end lives in other ways
             life.is_known = False
-        if not life.is_known or event.payload is None:
+        if not life.is_known:
             return None
         if event.type in _OF_A_LIFE and not life.is_open:
             self.distrust(event.stream_id)  # one finding for a whole run of them
@@ -124,6 +123,6 @@ def _open(life: _Life, event: StoredEvent) -> str | None:
 
 def _read(event: StoredEvent) -> _Fields:
     try:
-        return _fields.decode(stored_json(event.codec, event.payload or b""))
+        return _fields.decode(event.structure)
     except (LedgerError, msgspec.MsgspecError):  # reported where the payload is read for itself
         return _Fields()

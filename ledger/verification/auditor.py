@@ -1,15 +1,14 @@
 """Check stored events against their own bytes and their neighbours: every hash, head, position and life."""
 
 from collections.abc import Collection
-from hashlib import sha256
 from uuid import UUID
 
 import msgspec
 
 from ledger.errors import LedgerError
 from ledger.events import EVENT_TYPES, ForkedFrom, ImportedFrom, OpaqueEvent, SessionOpened, StoredEvent
-from ledger.events.chain import ZERO_HASH, follows
-from ledger.events.codec import decode_payload, stored_json
+from ledger.events.chain import ZERO_HASH, digest_of, follows
+from ledger.events.codec import decode_payload, is_split, stored_json
 from ledger.events.ids import Stream
 from ledger.events.upcasts import UpcastFailed
 from ledger.ports import NamespaceInfo, StreamHead
@@ -73,12 +72,12 @@ class Auditor:
             self._lives.distrust(event.stream_id)
             return  # without its predecessor the hash cannot be checked
         is_fork = is_first and event.stream_id in self._parents
-        if event.payload is not None and (is_fork or event.type == SessionOpened.type):
+        if is_fork or event.type == SessionOpened.type:
             self._check_origin(event, self._parents[event.stream_id] if is_fork else None)
-        if event.payload is None:
-            self._found("its payload is missing", 1, event)
-        elif sha256(event.payload).digest() != event.payload_digest:
-            self._found("its payload is not the one that was hashed", 1, event)
+        if event.content is None and event.content_digest is not None:
+            self._found("its content is missing", 1, event)
+        elif digest_of(event.content) != event.content_digest:
+            self._found("its content is not the one that was hashed", 1, event)
         elif previous is None:
             self._found(f"version {version} of the session it was forked from is missing", 1, event)
         elif not follows(event, previous):
@@ -202,11 +201,10 @@ class Auditor:
 
         No other stream has an event that names a parent, except a copy of a fork with its whole history.
         """
-        assert event.payload is not None
         if event.type == SessionOpened.type and event.schema_version > SessionOpened.schema_version:
             return  # of a newer release
         try:
-            opened = _origin_only.decode(stored_json(event.codec, event.payload))
+            opened = _origin_only.decode(event.structure)
         except (LedgerError, msgspec.MsgspecError):
             self._unreadable += 1
             self._found("its payload cannot be read, so its origin cannot be checked", 1, event)
@@ -222,9 +220,9 @@ class Auditor:
         known = EVENT_TYPES.get(event.type)
         if known is None or event.schema_version > known.schema_version:
             return
-        assert event.payload is not None
         try:
-            payload = decode_payload(event.type, event.schema_version, stored_json(event.codec, event.payload))
+            payload = decode_payload(event.type, event.schema_version, stored_json(event))
+            divided = is_split(event)
         except (LedgerError, UpcastFailed, msgspec.MsgspecError):
             self._unreadable += 1
             self._found(f"its payload cannot be read as {event.type} of schema {event.schema_version}", 1, event)
@@ -233,6 +231,8 @@ class Auditor:
             self._found("its payload names another item", 1, event)
         elif not isinstance(payload, OpaqueEvent) and (field := wrong_fact(payload)):
             self._found(f"it says of its content what is not so ({field})", 1, event)
+        elif not divided:
+            self._found("content lies in its structure, or structure in its content", 1, event)
 
     def _found(self, problem: str, layer: int, event: StoredEvent) -> None:
         self._found_at(problem, layer, event.stream_id, event.version, event.position)

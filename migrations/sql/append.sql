@@ -46,7 +46,8 @@ CREATE FUNCTION ledger.append(
     e_item_id text[],
     e_key_id uuid[],
     e_key_commitment bytea[],
-    e_bytes bytea[]
+    e_structure bytea[],
+    e_content bytea[]
 ) RETURNS TABLE (
     request integer,
     code text,
@@ -81,7 +82,7 @@ DECLARE
     v_accepted integer[];  -- indexes of the accepted events; null means all
     n_version bigint[];    -- per accepted event
     n_digest bytea[];
-    n_tail bytea[];        -- its frame (trust §3) from the event id to the digest
+    n_tail bytea[];        -- its frame (trust §3) from the event id to the digests
     n_hash bytea[];
     v_answer record;
     h integer;
@@ -110,8 +111,8 @@ BEGIN
         ])
         AND v_e = ALL (ARRAY[
             array_dims(e_event_id), array_dims(e_type), array_dims(e_schema_version), array_dims(e_codec),
-            array_dims(e_occurred_at), array_dims(e_actor), array_dims(e_bytes), coalesce(array_dims(e_item_id), v_e),
-            coalesce(array_dims(e_key_id), v_e), coalesce(array_dims(e_key_commitment), v_e)
+            array_dims(e_occurred_at), array_dims(e_actor), array_dims(e_structure), coalesce(array_dims(e_content), v_e),
+            coalesce(array_dims(e_item_id), v_e), coalesce(array_dims(e_key_id), v_e), coalesce(array_dims(e_key_commitment), v_e)
         ])
         AND coalesce(1 <= ALL (r_writes), r_writes IS NULL)
         AND coalesce(0 <= ALL (w_events) AND v_count >= ALL (w_events), w_events IS NULL)
@@ -213,12 +214,13 @@ BEGIN
             || int4send(octet_length(e_actor[f.x])) || convert_to(e_actor[f.x], 'UTF8')
             || coalesce('\x01'::bytea || uuid_send(e_key_id[f.x]), '\x00'::bytea)
             || coalesce(e_key_commitment[f.x], c_zero)
-            || f.digest
+            || sha256(e_structure[f.x])
+            || coalesce(f.digest, c_zero)
             ORDER BY f.k
         )
     INTO n_digest, n_tail
     FROM (
-        SELECT k, coalesce(v_accepted[k], k) AS x, sha256(e_bytes[coalesce(v_accepted[k], k)]) AS digest
+        SELECT k, coalesce(v_accepted[k], k) AS x, sha256(e_content[coalesce(v_accepted[k], k)]) AS digest
         FROM generate_series(1, v_count) AS k
         OFFSET 0
     ) AS f;
@@ -229,7 +231,7 @@ BEGIN
         v_versions[h] := v_versions[h] + 1;
         n_version[i] := v_versions[h];
         n_hash[i] := sha256(
-            '\x6d6c65646765722f6576656e742f310a'::bytea
+            '\x6d6c65646765722f6576656e742f320a'::bytea
             || uuid_send(p_namespace_id)
             || uuid_send(h_stream_id[h])
             || int8send(v_versions[h])
@@ -244,13 +246,13 @@ BEGIN
     -- (6) the events; by subscripts, because unnest would start a scan for each array
     INSERT INTO events (
         "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
-        type, actor, item_id, key_id, key_commitment, payload_digest, hash, payload
+        type, actor, item_id, key_id, key_commitment, content_digest, hash, structure, content
     )
     SELECT
         v_last + f.k, n_version[f.k], e_occurred_at[f.x], v_clock, p_namespace_id,
         h_stream_id[coalesce(v_heads[f.x], f.x)], e_event_id[f.x], e_schema_version[f.x], e_codec[f.x], e_type[f.x],
         e_actor[f.x], e_item_id[f.x], e_key_id[f.x], e_key_commitment[f.x], n_digest[f.k], n_hash[f.k],
-        e_bytes[f.x]
+        e_structure[f.x], e_content[f.x]
     FROM (SELECT k, coalesce(v_accepted[k], k) AS x FROM generate_series(1, v_count) AS k OFFSET 0) AS f;
 
     -- (7) the counter, the heads, and what is stored beside them

@@ -25,7 +25,8 @@ CREATE FUNCTION ledger.append_stream(
     e_item_id text[],
     e_key_id uuid[],
     e_key_commitment bytea[],
-    e_bytes bytea[]
+    e_structure bytea[],
+    e_content bytea[]
 ) RETURNS bytea
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = ledger, pg_temp
@@ -56,8 +57,8 @@ BEGIN
     END IF;
     IF (v_e = ALL (ARRAY[
         array_dims(e_event_id), array_dims(e_type), array_dims(e_schema_version), array_dims(e_codec),
-        array_dims(e_occurred_at), array_dims(e_actor), array_dims(e_bytes), coalesce(array_dims(e_item_id), v_e),
-        coalesce(array_dims(e_key_id), v_e), coalesce(array_dims(e_key_commitment), v_e)
+        array_dims(e_occurred_at), array_dims(e_actor), array_dims(e_structure), coalesce(array_dims(e_content), v_e),
+        coalesce(array_dims(e_item_id), v_e), coalesce(array_dims(e_key_id), v_e), coalesce(array_dims(e_key_commitment), v_e)
     ])) IS NOT TRUE THEN
         RAISE EXCEPTION 'the arrays of the append do not fit together' USING ERRCODE = '22023';
     END IF;
@@ -119,9 +120,9 @@ BEGIN
     FOR i IN 1 .. v_count LOOP
         v_position := v_position + 1;
         v_version := v_version + 1;
-        v_digest := sha256(e_bytes[i]);
+        v_digest := sha256(e_content[i]); -- null without content
         v_hash := sha256( -- the frame is that of trust §3
-            '\x6d6c65646765722f6576656e742f310a'::bytea
+            '\x6d6c65646765722f6576656e742f320a'::bytea
             || uuid_send(p_namespace_id)
             || uuid_send(p_stream_id)
             || int8send(v_version)
@@ -135,16 +136,17 @@ BEGIN
             || int4send(octet_length(e_actor[i])) || convert_to(e_actor[i], 'UTF8')
             || coalesce('\x01'::bytea || uuid_send(e_key_id[i]), '\x00'::bytea)
             || coalesce(e_key_commitment[i], c_zero)
-            || v_digest
+            || sha256(e_structure[i])
+            || coalesce(v_digest, c_zero)
             || v_previous
         );
         INSERT INTO events (
             "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
-            type, actor, item_id, key_id, key_commitment, payload_digest, hash, payload
+            type, actor, item_id, key_id, key_commitment, content_digest, hash, structure, content
         ) VALUES (
             v_position, v_version, e_occurred_at[i], v_clock, p_namespace_id, p_stream_id, e_event_id[i],
             e_schema_version[i], e_codec[i], e_type[i], e_actor[i], e_item_id[i], e_key_id[i], e_key_commitment[i],
-            v_digest, v_hash, e_bytes[i]
+            v_digest, v_hash, e_structure[i], e_content[i]
         );
         v_answer := v_answer || int8send(v_version) || v_previous || v_hash;
         v_previous := v_hash;

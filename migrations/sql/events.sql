@@ -1,6 +1,7 @@
 -- The log. Wide columns come first, so alignment wastes no bytes. The hashed columns are those of trust H-1 … H-16;
--- item_id, mac and trace are not hashed. The payload has the exact bytes of the digest, so it is not compressed; it can
--- be erased later (trust D-3, E-9).
+-- item_id, mac and trace are not hashed. Structure is what folds and proofs need, and stays; content is what can be
+-- erased (trust D-3, E-9): null in an event that never had any, which has no digest then, and in one that was erased.
+-- Content is hardly ever compared or searched here, so it is not compressed.
 CREATE TABLE ledger.events (
     "position" ledger.ordinal NOT NULL,
     version ledger.ordinal NOT NULL,
@@ -16,17 +17,22 @@ CREATE TABLE ledger.events (
     item_id ledger.short_text,
     key_id uuid,
     key_commitment ledger.hash,
-    payload_digest ledger.hash NOT NULL,
+    content_digest ledger.hash,
     hash ledger.hash NOT NULL,
     mac ledger.hash,
     trace text,
-    payload ledger.stored_payload,
+    structure ledger.stored_part NOT NULL,
+    content ledger.stored_part,
     PRIMARY KEY (namespace_id, stream_id, version),
     UNIQUE (namespace_id, "position"),
-    CHECK ((key_id IS NULL) = (key_commitment IS NULL))
+    CHECK (
+        (key_id IS NULL) = (key_commitment IS NULL)
+        AND (codec = 0) = (content_digest IS NULL)
+        AND (content IS NULL OR content_digest IS NOT NULL)
+    )
 );
 
-ALTER TABLE ledger.events ALTER COLUMN payload SET STORAGE EXTERNAL;
+ALTER TABLE ledger.events ALTER COLUMN content SET STORAGE EXTERNAL;
 
 -- Two short hashes instead of namespace, stream and text: a fifth of the bytes. Those who use it compare the columns
 -- themselves too, as find_items does. Entries of one stream lie together, so a busy stream writes to few pages.

@@ -1,5 +1,5 @@
 -- The trigger function that refuses UPDATE, DELETE and TRUNCATE of the log (trust D-6). The one change that it allows is
--- a payload set to null by the function that erases content, which is still to come (trust E-8, E-9): the role that
+-- content set to null by the function that erases content, which is still to come (trust E-8, E-9): the role that
 -- makes it must own that function, and every other column must stay as it is.
 CREATE FUNCTION ledger.refuse_change() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -9,8 +9,8 @@ BEGIN
         WHERE p.pronamespace = 'ledger'::regnamespace AND p.proname = 'erase' AND p.prosecdef
             AND r.rolname = current_user
     ) THEN
-        IF OLD.payload IS NOT NULL AND NEW.payload IS NULL THEN
-            OLD.payload := NULL;
+        IF OLD.content IS NOT NULL AND NEW.content IS NULL THEN
+            OLD.content := NULL;
             IF OLD *= NEW THEN
                 RETURN NEW;
             END IF;

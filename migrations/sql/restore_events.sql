@@ -18,9 +18,10 @@ CREATE FUNCTION ledger.restore_events(
     e_item_id text[],
     e_key_id uuid[],
     e_key_commitment bytea[],
-    e_payload_digest bytea[],
+    e_content_digest bytea[],
     e_hash bytea[],
-    e_bytes bytea[]
+    e_structure bytea[],
+    e_content bytea[]
 ) RETURNS bigint
 LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 DECLARE
@@ -38,13 +39,13 @@ BEGIN
 
     INSERT INTO events (
         "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
-        type, actor, item_id, key_id, key_commitment, payload_digest, hash, payload
+        type, actor, item_id, key_id, key_commitment, content_digest, hash, structure, content
     )
     SELECT
         e_position[k], e_version[k], e_occurred_at[k], e_recorded_at[k], p_namespace_id, e_stream_id[k],
         e_event_id[k], e_schema_version[k], e_codec[k], e_type[k], e_actor[k], e_item_id[k], e_key_id[k],
-        e_key_commitment[k], e_payload_digest[k], e_hash[k],
-        e_bytes[k]
+        e_key_commitment[k], e_content_digest[k], e_hash[k],
+        e_structure[k], e_content[k]
     FROM generate_series(1, cardinality(e_position)) AS k;
 
     UPDATE streams s SET version = head.version, head_hash = head.hash

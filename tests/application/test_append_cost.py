@@ -17,7 +17,7 @@ from ledger.ports import Appended, AppendRequest
 from ledger.stores.in_memory import InMemoryStore
 
 CONFIG: Final = {"profile": "none", "tokenizer": "approximate"}
-MOST_CALLS: Final = 97
+MOST_CALLS: Final = 106
 
 
 class Calls:

@@ -78,9 +78,9 @@ async def test_each_event_has_a_line_of_text_and_the_state_of_its_link(small: Me
     assert [event.link for event in before] == ["first", "ok", "ok"]
     assert (before[1].text[:14], len(before[1].text)) == ("user message, ", 300)
     (stored,) = events._namespaces[small._handle.namespace_id].streams.values()
-    stored[1] = replace(stored[1], payload=stored[1].payload.replace(b"mm", b"MM"))
+    stored[1] = replace(stored[1], content=stored[1].content.replace(b"mm", b"MM"))
     assert [event.link for event in (await small.get_log("s")).events] == ["first", "broken", "ok"]
-    stored[1] = replace(stored[1], payload=b"{", hash=bytes(32))
+    stored[1] = replace(stored[1], structure=b"{", content=None, content_digest=None, codec=0, hash=bytes(32))
     broken = (await small.get_log("s", before_version=9)).events
     assert [(event.version, event.link) for event in broken] == [(3, "broken"), (2, "broken"), (1, "first")]
     assert (broken[1].payload, "cannot be read" in broken[1].text) == ({}, True)

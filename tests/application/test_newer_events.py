@@ -7,7 +7,7 @@ import pytest
 
 from ledger.errors import LedgerError, UnknownEvent
 from ledger.events import NewEvent, OpaqueEvent
-from ledger.events.codec import SALTED
+from ledger.events.codec import NO_CONTENT, SALTED
 from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store, StreamWrite
@@ -26,7 +26,8 @@ async def append_newer(store: Store, namespace: str, session: str, type_: str, s
         SALTED,
         1_767_225_600_000_000,
         "agent:newer",
-        bytes(16) + json.dumps(NEWER).encode(),
+        b'{"write_id": "w", "pinned": ["e-1"]}',
+        bytes(16) + b'{"why": "a newer release"}',
         "e-1" if type_.startswith("entry.") else None,
     )
     await store.events.append(
@@ -115,7 +116,7 @@ async def test_it_is_exported_and_copied_byte_by_byte(newer: MemoryLedger) -> No
         assert (await other.import_file(lambda: lines)).entries == 2
         copied = [json.loads(line) async for line in other.export_file("s")]
         original = [json.loads(line) for line in lines]
-        for name in ("payload", "payload_digest", "type", "schema_version", "actor", "occurred_us"):
+        for name in ("structure", "content", "content_digest", "type", "schema_version", "actor", "occurred_us"):
             assert copied[4][name] == original[4][name]
         assert (await other.verify()).ok
 
@@ -139,7 +140,7 @@ async def test_a_session_with_it_hides_no_other_from_the_list(
 async def test_an_event_of_this_release_is_folded(anywhere: MemoryLedger, store: Store, namespace: str) -> None:
     """Negative control: it is the schema that makes it newer."""
     await talk(anywhere, 1)
-    known = NewEvent(uuid4(), "session.cleared", 1, SALTED, 0, "", bytes(16) + b'{"write_id":"w"}')
+    known = NewEvent(uuid4(), "session.cleared", 1, NO_CONTENT, 0, "", b'{"write_id":"w"}')
     await store.events.append(AppendRequest(writes=(StreamWrite(stream=Stream.of(namespace, "s"), events=(known,)),)))
     assert await contents(anywhere) == []
 
@@ -148,7 +149,7 @@ async def test_what_does_not_parse_is_corrupt_and_not_newer(
     anywhere: MemoryLedger, store: Store, namespace: str
 ) -> None:
     await talk(anywhere, 1)
-    broken = NewEvent(uuid4(), "session.cleared", 1, SALTED, 0, "", bytes(16) + b'{"write_id":"w","ended":"no"}')
+    broken = NewEvent(uuid4(), "session.cleared", 1, NO_CONTENT, 0, "", b'{"write_id":"w","ended":"no"}')
     await store.events.append(AppendRequest(writes=(StreamWrite(stream=Stream.of(namespace, "s"), events=(broken,)),)))
     with pytest.raises(LedgerError) as stopped:
         await anywhere.get_state("s")

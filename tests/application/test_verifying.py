@@ -7,13 +7,13 @@ from msgspec.structs import replace
 
 from ledger.errors import SessionNotFound
 from ledger.events import ContentFacts, EntryAdded, OpaqueEvent, StoredEvent
-from ledger.events.canonical import canonical_json
 from ledger.events.ids import namespace_id
 from ledger.memory import MemoryLedger
 from ledger.ports import event_encoding
 from ledger.ports.event_encoding import append_request
 from ledger.stores.in_memory.event_store import InMemoryEventStore
 from tests.application.conftest import talk
+from tests.support.unchecked_events import encode_unchecked
 
 
 async def test_of_an_empty_namespace_nothing_is_proved(anywhere: MemoryLedger) -> None:
@@ -41,18 +41,19 @@ async def test_an_unknown_session_proves_nothing(anywhere: MemoryLedger, caches:
 
 
 def changed(event: StoredEvent) -> StoredEvent:
-    assert event.payload is not None
-    return replace(event, payload=event.payload[:-1] + b" ")
+    assert event.content is not None
+    return replace(event, content=event.content[:-1] + b" ")
 
 
 DAMAGE = {
-    "a payload": (changed, 1, "payload"),
+    "a content": (changed, 1, "content"),
+    "a structure": (lambda event: replace(event, structure=event.structure + b" "), 1, "hash"),
     "an actor": (lambda event: replace(event, actor="somebody else"), 1, "hash"),
     "a time": (lambda event: replace(event, occurred_us=event.occurred_us + 1), 1, "hash"),
     "a type": (lambda event: replace(event, type="entry.removed"), 1, "hash"),
     "a version": (lambda event: replace(event, version=9), 1, "version 3 is missing"),
     "a position": (lambda event: replace(event, position=9), 3, "position 3 is missing"),
-    "a payload removed": (lambda event: replace(event, payload=None), 1, "payload is missing"),
+    "a content removed": (lambda event: replace(event, content=None), 1, "content is missing"),
 }
 
 
@@ -95,7 +96,7 @@ async def test_an_event_that_no_fold_can_read_is_named(
     await talk(anywhere, 1, session="t")
     broken = replace(said, **UNREADABLE[name])
     with monkeypatch.context() as careless:
-        careless.setattr(event_encoding, "encode", lambda event, salt: (1, salt + canonical_json(event)))
+        careless.setattr(event_encoding, "encode", encode_unchecked)
         request = append_request(stream, [broken], expected_version=None, clock=services.clock, actor="a")
     [receipt] = (await services.store.events.append(request)).receipts
     assert (await anywhere.verify("t")).ok, "the other session can be read"

@@ -102,7 +102,7 @@ def test_what_was_tampered_with_is_found(server: Server, fresh_database: str, ap
     cli("add", "s", "Deploy on Friday.")
     cli("add", "other", "hello")
     with server.superuser(fresh_database) as connection, without_guards(connection):
-        changed = connection.execute("UPDATE ledger.events SET payload = payload || ' '::bytea WHERE position = 2")
+        changed = connection.execute("UPDATE ledger.events SET content = content || ' '::bytea WHERE position = 2")
     assert changed.rowcount == 1
     ran = cli.try_("verify", "--json")
     assert (ran.code, ran.err, ran.json["verdict"]) == (40, "", "TAMPERED")
@@ -111,7 +111,7 @@ def test_what_was_tampered_with_is_found(server: Server, fresh_database: str, ap
     assert (finding["session_id"], finding["version"], finding["layer"]) == ("s", 2, 1)
     assert cli.try_("verify").lines == [
         "TAMPERED: 4 events checked",
-        "  s version 2: its payload is not the one that was hashed (layer 1)",
+        "  s version 2: its content is not the one that was hashed (layer 1)",
     ]
     assert cli.try_("verify", "s").code == 40
     assert cli.try_("verify", "other").code == 0
@@ -126,4 +126,4 @@ def test_the_demo_runs_and_proves_its_claims(cli: Cli) -> None:
     assert answers["shown_tokens"] < answers["tokens"]
     shown = {"as recorded": False, "full": True, "max_tokens": False, "recall": True}
     assert answers["shows_the_rules"] == shown
-    assert answers["tampering_found"] == ["its payload is not the one that was hashed"]
+    assert answers["tampering_found"] == ["its content is not the one that was hashed"]

@@ -72,9 +72,10 @@ DAMAGED = {
     "re-ordered": lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
     "with an event twice": lambda lines: [*lines[:3], lines[2], *lines[3:]],
     "with an event left out": lambda lines: [*lines[:2], *lines[3:]],
-    "with a byte changed": lambda lines: [*lines[:2], lines[2].replace(b'"payload":"', b'"payload":"AAAA'), *lines[3:]],
+    "with a byte changed": lambda lines: [*lines[:2], lines[2].replace(b'"content":"', b'"content":"AAAA'), *lines[3:]],
     "with another trailer": lambda lines: [*lines[:-1], lines[-1].replace(b'"events":3', b'"events":2')],
-    "of another release": lambda lines: [lines[0].replace(b'_version":1', b'_version":2'), *lines[1:]],
+    "of another release": lambda lines: [lines[0].replace(b'_version":2', b'_version":3'), *lines[1:]],
+    "from before the first release": lambda lines: [lines[0].replace(b'_version":2', b'_version":1'), *lines[1:]],
     "and more": lambda lines: [*lines, lines[1]],
 }
 

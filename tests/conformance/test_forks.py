@@ -19,7 +19,7 @@ async def versions(store: Store, stream: Stream, **bounds: int) -> list[int]:
 
 
 async def texts(store: Store, stream: Stream) -> list[bytes | None]:
-    return [event.payload for event in await store.events.read_stream(stream)]
+    return [event.content for event in await store.events.read_stream(stream)]
 
 
 def named(stream: Stream, session_id: str) -> Stream:

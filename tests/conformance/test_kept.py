@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from ledger.events import KeptRemoved, KeptSet, NewEvent, StoredEvent
-from ledger.events.codec import decode, encode
+from ledger.events.codec import SALT_BYTES, decode, encode
 from ledger.events.ids import Stream
 from ledger.ports import Store
 from tests.support.store_requests import an_event, append, fork
@@ -14,9 +14,17 @@ from tests.support.store_requests import an_event, append, fork
 def kept(key: str, *, space: str = "s", removed: bool = False) -> NewEvent:
     about: dict[str, Any] = {"write_id": "w", "space": space, "key": key}
     event = KeptRemoved(**about) if removed else KeptSet(**about, value=key)
-    codec, payload = encode(event, b"")
+    codec, structure, content = encode(event, bytes(SALT_BYTES))
     return NewEvent(
-        UUID(bytes=Random().randbytes(16)), event.type, event.schema_version, codec, 0, "", payload, event.item_id
+        UUID(bytes=Random().randbytes(16)),
+        event.type,
+        event.schema_version,
+        codec,
+        0,
+        "",
+        structure,
+        content,
+        event.item_id,
     )
 
 

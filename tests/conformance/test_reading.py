@@ -140,7 +140,7 @@ async def test_a_namespace_is_read_in_pages_by_position(store: Store, stream: St
 
 async def test_a_page_ends_with_the_event_that_brings_it_to_a_size(store: Store, stream: Stream) -> None:
     await append(store, stream, *some_events(6))
-    sizes = [len(event.payload or b"") for event in await store.events.read_namespace(stream.namespace_id)]
+    sizes = [event.size_b for event in await store.events.read_namespace(stream.namespace_id)]
 
     async def page(most_bytes: int) -> list[int]:
         found = await store.events.read_namespace(stream.namespace_id, after=1, most_bytes=most_bytes)
@@ -155,7 +155,7 @@ async def test_a_page_ends_with_the_event_that_brings_it_to_a_size(store: Store,
 async def test_a_page_of_a_stream_ends_so_too_also_across_a_fork(store: Store, stream: Stream, other: Stream) -> None:
     await append(store, stream, *some_events(4))
     await fork(store, stream, 3, other, *some_events(3))
-    sizes = [len(event.payload or b"") for event in await store.events.read_stream(other)]
+    sizes = [event.size_b for event in await store.events.read_stream(other)]
     assert len(sizes) == 6
 
     async def page(after: int, most_bytes: int, limit: int = 10, until: int = 6) -> list[int]:

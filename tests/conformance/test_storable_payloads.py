@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from ledger.errors import InvalidInput, LogCorrupted
 from ledger.events import EVENT_TYPES, DataChanged, EntryAdded, Event, SessionOpened
-from ledger.events.canonical import canonical_json
 from ledger.events.clock import SystemClock
 from ledger.events.codec import decode, decode_payload
 from ledger.events.ids import Stream
@@ -18,6 +17,7 @@ from ledger.events.limits import CONTENT_BYTES, PAYLOAD_BYTES
 from ledger.ports import Store, event_encoding
 from ledger.ports.event_encoding import append_request
 from tests.golden.histories import FOLDER
+from tests.support.unchecked_events import encode_unchecked
 
 CLOCK = SystemClock()
 #: One of each kind of JSON: a field that takes all of them holds any JSON.
@@ -155,7 +155,7 @@ async def test_an_append_that_only_encodes_stores_what_cannot_be_read__control(
     store: Store, stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Negative control: the type checks of reading come too late."""
-    monkeypatch.setattr(event_encoding, "encode", lambda event, salt: (1, salt + canonical_json(event)))
+    monkeypatch.setattr(event_encoding, "encode", encode_unchecked)
     broken = replace(golden("entry.added"), role=5)
     assert isinstance(broken, EntryAdded)
     assert await refusal(store, stream, broken) is None

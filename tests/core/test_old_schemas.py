@@ -12,7 +12,8 @@ import pytest
 
 from ledger.errors import LogCorrupted
 from ledger.events import EVENT_TYPES, EntryAdded, NewEvent, upcasts
-from ledger.events.codec import PLAIN, decode
+from ledger.events.codec import NO_CONTENT, SALT_BYTES, SALTED, decode
+from ledger.events.content_split import divided
 from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store, StreamWrite
@@ -23,8 +24,10 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 def older(type_: str, schema: int, item: str | None = None, **changes: Any) -> NewEvent:
     payload = {**json.loads((GOLDEN / f"{type_}.v{schema}.json").read_text()), **changes}
-    body = json.dumps(payload, sort_keys=True).encode()
-    return NewEvent(uuid4(), type_, schema, PLAIN, 1_767_225_600_000_000, "older", body, item)
+    structure, content = divided(type_, payload)
+    salted = None if content is None else bytes(SALT_BYTES) + content
+    codec = NO_CONTENT if content is None else SALTED
+    return NewEvent(uuid4(), type_, schema, codec, 1_767_225_600_000_000, "older", structure, salted, item)
 
 
 async def written(store: Store, namespace: str) -> MemoryLedger:

@@ -9,7 +9,6 @@ import pytest
 
 from ledger.errors import InvalidInput, RecordNotFound, Unavailable
 from ledger.events import MemoryFields, RecordCreated
-from ledger.events.canonical import canonical_json
 from ledger.events.clock import SystemClock
 from ledger.events.ids import Stream
 from ledger.long_term_memory import LongTermMemory, record_writer
@@ -19,6 +18,7 @@ from ledger.ports import Store, StreamWrite, event_encoding
 from ledger.ports.event_encoding import append_request
 from ledger.ports.record_store import RecordLookup
 from projections.records.records import Record, memory_hash
+from tests.support.unchecked_events import encode_unchecked
 
 KEYS = [
     *("id", "text", "session_id", "user_id", "namespace", "last_accessed", "created_at", "updated_at", "pinned"),
@@ -284,7 +284,7 @@ async def test_a_record_that_cannot_be_stored_blocks_no_other(
     event = RecordCreated(write_id="w", record_id="bad", fields=fields)
     stream = records_stream(namespace, "")
     with monkeypatch.context() as unchecked:
-        unchecked.setattr(event_encoding, "encode", lambda event, salt: (1, salt + canonical_json(event)))
+        unchecked.setattr(event_encoding, "encode", encode_unchecked)
         request = append_request(stream, [event], expected_version=0, clock=SystemClock(), actor="")
     await store.events.append(request)
     await memory.create([a_record("good")])

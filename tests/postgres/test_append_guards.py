@@ -76,7 +76,7 @@ async def test_an_append_after_set_role_is_refused(
         await appender.append([a_request(a_write(stream, an_event()))])
 
 
-@pytest.mark.parametrize(("function", "arguments"), [("append", 28), ("append_stream", 22)])
+@pytest.mark.parametrize(("function", "arguments"), [("append", 29), ("append_stream", 23)])
 async def test_an_append_without_a_namespace_or_a_role_is_refused(
     connect: Connect, stream: Stream, app_login: str, function: str, arguments: int
 ) -> None:

@@ -24,9 +24,9 @@ TABLES = ("namespaces", "streams", "events", "append_requests")
 #: Attack → statements. What needs the arguments of a function is completed by `null_call`.
 ATTACKS = {
     "update": "UPDATE ledger.events SET actor = 'mallory'",
-    "update bytes": "UPDATE ledger.events SET payload = ''",
+    "update bytes": "UPDATE ledger.events SET content = ''",
     "delete": "DELETE FROM ledger.events",
-    "erase": "UPDATE ledger.events SET payload = NULL",
+    "erase": "UPDATE ledger.events SET content = NULL",
     "truncate": "TRUNCATE ledger.events",
     "truncate cascade": "TRUNCATE ledger.namespaces CASCADE",
     "insert": "INSERT INTO ledger.events SELECT * FROM ledger.events",
@@ -180,10 +180,12 @@ def test_the_owner_is_stopped_by_its_own_triggers(server: Server, database: str)
 ERASE = "CREATE FUNCTION ledger.erase() RETURNS void LANGUAGE sql {} AS 'SELECT'"
 #: What an owner of a function that erases may not do with it.
 NOT_ERASING = {
-    "other bytes": "payload = 'other'",
-    "more than the payload": "payload = NULL, actor = 'mallory'",
-    "a column that is null": "payload = NULL, trace = 'mallory'",
-    "a column that is not hashed": "payload = NULL, item_id = 'other'",
+    "other bytes": "content = 'other'",
+    "more than the content": "content = NULL, actor = 'mallory'",
+    "a column that is null": "content = NULL, trace = 'mallory'",
+    "a column that is not hashed": "content = NULL, item_id = 'other'",
+    "structure": "content = NULL, structure = '{}'",
+    "its digest too": "content = NULL, content_digest = NULL, codec = 0",
     "nothing": "actor = actor",
 }
 
@@ -197,15 +199,15 @@ def owner(server: Server, database: str) -> Iterator[psycopg.Connection[tuple[ob
         yield mighty
 
 
-def test_the_owner_of_the_function_that_erases_may_set_a_payload_to_null_once(
+def test_the_owner_of_the_function_that_erases_may_set_content_to_null_once(
     owner: psycopg.Connection[tuple[object, ...]],
 ) -> None:
     """trust D-6: the one exception; `verify` says TAMPERED to it, as there are no erasure events yet (trust D-3)."""
     owner.execute(ERASE.format("SECURITY DEFINER"))
-    assert owner.execute("UPDATE ledger.events SET payload = NULL WHERE position = 3").rowcount == 1
-    assert owner.execute("SELECT position FROM ledger.events WHERE payload IS NULL").fetchall() == [(3,)]
+    assert owner.execute("UPDATE ledger.events SET content = NULL WHERE position = 3").rowcount == 1
+    assert owner.execute("SELECT position FROM ledger.events WHERE content IS NULL").fetchall() == [(3,)]
     with pytest.raises(psycopg.errors.DatabaseError, match="append-only"):
-        owner.execute("UPDATE ledger.events SET payload = NULL WHERE position = 3")
+        owner.execute("UPDATE ledger.events SET content = NULL WHERE position = 3")
 
 
 @pytest.mark.parametrize("change", NOT_ERASING)
@@ -226,7 +228,7 @@ def test_without_such_a_function_of_its_own_nobody_may(
     if function:
         owner.execute("RESET ROLE")
     with pytest.raises(psycopg.errors.DatabaseError, match="append-only"):
-        owner.execute("UPDATE ledger.events SET payload = NULL")
+        owner.execute("UPDATE ledger.events SET content = NULL")
 
 
 def test_without_its_triggers_and_grants_the_attacks_succeed(server: Server, fresh_database: str) -> None:

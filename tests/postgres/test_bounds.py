@@ -22,19 +22,26 @@ EVENT = {
     "codec": "0",
     "type": "'entry.added'",
     "actor": "''",
-    "payload_digest": "sha256('')",
+    "structure": "'{}'",
     "hash": "sha256('')",
 }
 #: What is too much or too little: the columns that make a good row a bad one.
 BAD = {
     "a hash of 31 bytes": {"hash": "substring(sha256(''), 2)"},
-    "a digest of 33 bytes": {"payload_digest": "sha256('') || '\\x00'"},
+    "a digest of 33 bytes": {"codec": "1", "content_digest": "sha256('') || '\\x00'"},
+    "content without digest": {"content": "'a'"},
+    "a digest with the codec of none": {"content_digest": "sha256('')"},
     "version 0": {"version": "0"},
     "position 0": {"position": "0"},
     "a key without commitment": {"key_id": "gen_random_uuid()"},
     "a commitment without key": {"key_commitment": "sha256('')"},
     "an actor of 513 bytes": {"actor": "repeat('a', 513)"},
-    "a payload over 8 MiB": {"payload": "convert_to(repeat('a', 8388609), 'UTF8')"},
+    "a structure over 8 MiB": {"structure": "convert_to(repeat('a', 8388609), 'UTF8')"},
+    "content over 8 MiB": {
+        "codec": "1",
+        "content_digest": "sha256('')",
+        "content": "convert_to(repeat('a', 8388609), 'UTF8')",
+    },
 }
 
 
@@ -63,13 +70,13 @@ def test_a_row_within_bounds_is_taken(mighty: psycopg.Connection[Any]) -> None:
     """Negative control: it is the bound that refuses."""
     insert(mighty, {"key_id": "gen_random_uuid()", "key_commitment": "sha256('')"})
     insert(mighty, {"actor": "repeat('a', 512)"})
-    insert(mighty, {"payload": "convert_to(repeat('a', 8388608), 'UTF8')"})
+    insert(mighty, {"structure": "convert_to(repeat('a', 8388608), 'UTF8')"})
 
 
-def test_a_payload_lies_in_its_event_as_it_is(mighty: psycopg.Connection[Any]) -> None:
+def test_content_lies_in_its_event_as_it_is(mighty: psycopg.Connection[Any]) -> None:
     """trust D-3: not compressed, and null once it is erased."""
     found = mighty.execute("""
         SELECT a.attstorage, a.attnotnull FROM pg_attribute a
-        WHERE a.attrelid = 'ledger.events'::regclass AND a.attname = 'payload'
+        WHERE a.attrelid = 'ledger.events'::regclass AND a.attname = 'content'
     """).fetchall()
     assert found == [("e", False)]

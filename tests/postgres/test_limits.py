@@ -11,7 +11,7 @@ from ledger.stores.postgres.revisions import migrations_dir
 STATED = {
     "append": (r"v_count > (\d+)", limits.EVENTS_PER_APPEND),
     "append_checked": (r"c_max_events CONSTANT integer := (\d+)", limits.EVENTS_PER_APPEND),
-    "domains": (r"stored_payload AS bytea CHECK \(octet_length\(VALUE\) <= (\d+)\)", limits.PAYLOAD_BYTES),
+    "domains": (r"stored_part AS bytea CHECK \(octet_length\(VALUE\) <= (\d+)\)", limits.PAYLOAD_BYTES),
     "domains of names": (r"short_text AS text CHECK \(octet_length\(VALUE\) <= (\d+)\)", limits.NAME_BYTES),
 }
 

@@ -17,7 +17,7 @@ from ledger.cli import command_table  # noqa: F401 - registers them
 from ledger.cli.app import app
 from ledger.errors import DatabaseUnavailable, InvalidInput, LedgerError, MigrationNeeded, NotAllowed
 from ledger.events.ids import Stream
-from ledger.stores.postgres import PostgresStore, Target
+from ledger.stores.postgres import PostgresStore, Target, revisions
 from ledger.stores.postgres.migration import ADVISORY_LOCK, upgrade
 from ledger.stores.postgres.revisions import migrations_dir, newest_revision
 from tests.support.databases import Server
@@ -135,11 +135,23 @@ async def test_a_server_without_schema_is_refused(server: Server, empty: str) ->
     assert "run `memory-ledger db upgrade`" in await refused(server.target(empty))
 
 
-async def test_an_older_schema_is_refused(server: Server, fresh_database: str) -> None:
-    at_revision(server, fresh_database, "0000")
+async def test_an_older_schema_is_refused(server: Server, fresh_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(revisions, "newest_revision", lambda: "0005")
     texts = await refused(server.target(fresh_database))
-    assert "revision 0000" in texts
+    assert "revision 0004" in texts
     assert "memory-ledger db upgrade" in texts
+
+
+async def test_a_schema_from_before_the_first_release_is_refused_and_not_migrated(
+    server: Server, fresh_database: str
+) -> None:
+    """trust H-17."""
+    at_revision(server, fresh_database, "0003")
+    texts = await refused(server.target(fresh_database))
+    assert "revision 0003, from before the first release" in texts
+    assert "use an empty database" in texts
+    with pytest.raises(MigrationNeeded, match="from before the first release"):
+        upgrade(server.database(fresh_database))
 
 
 async def test_a_newer_schema_is_refused(server: Server, fresh_database: str) -> None:

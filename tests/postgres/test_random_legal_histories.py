@@ -90,7 +90,7 @@ async def test_one_changed_bit_in_any_history_raises_it(
 
 def flip(mighty: psycopg.Connection[Any], namespace: str, dice: random.Random) -> None:
     """Flip one bit of the bytes, the digest or the hash of one event."""
-    column = dice.choice(("payload", "payload_digest", "hash"))
+    column = dice.choice(("content", "content_digest", "hash"))
     position, bit = dice.random(), dice.randrange(8 * len('{"text":""}'))
     changed = mighty.execute(
         f"UPDATE ledger.events SET {column} = set_bit({column}, %(bit)s, 1 - get_bit({column}, %(bit)s))"

@@ -73,7 +73,7 @@ BOUNDS = {
     ),
     "search_entries": Bound(
         "one for each text, or for 50,000 characters of it",
-        for_each_build("search", "events", "1 + octet_length(payload) / 25000"),
+        for_each_build("search", "events", "1 + octet_length(content) / 25000"),
     ),
     "search_terms": Bound(
         "one for each word in these texts, and one",

@@ -77,7 +77,8 @@ class Log:
             return mighty.execute(
                 "SELECT session_id, version, head_hash FROM ledger.streams UNION ALL"
                 " SELECT 'events', count(*), NULL FROM ledger.events UNION ALL"
-                " SELECT 'payloads', sum(octet_length(payload)), NULL FROM ledger.events UNION ALL"
+                " SELECT 'bytes', sum(octet_length(structure) + coalesce(octet_length(content), 0)), NULL"
+                " FROM ledger.events UNION ALL"
                 " SELECT 'records', count(*), NULL FROM ledger.records ORDER BY 1"
             ).fetchall()
 

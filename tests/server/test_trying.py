@@ -163,7 +163,7 @@ def test_a_changed_event_is_named(served: Running, client: httpx.Client) -> None
         events = events._events
     namespace = events._namespaces[namespace_id("other")]
     (stream,) = namespace.streams.values()
-    stream[1] = namespace.log[1] = replace(stream[1], payload=stream[1].payload.replace(b'"w"', b'"v"'))
+    stream[1] = namespace.log[1] = replace(stream[1], content=stream[1].content.replace(b'"w"', b'"v"'))
     _, verdict = events_of(client.get("/v1/sessions/bad/verify-stream", params=OTHER).text)[-1]
     assert (verdict["verdict"], [each["version"] for each in verdict["findings"]]) == ("TAMPERED", [2])
     _, verdict = events_of(client.get("/v1/verify-stream", params=OTHER).text)[-1]

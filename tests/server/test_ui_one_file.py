@@ -242,7 +242,7 @@ async def test_a_changed_byte_of_the_file_is_named(viewed: Service, place: float
     ledger = MemoryLedger(NamespaceHandle(viewed.services, "default", "ann"))
     await a_session(ledger)
     exported = b"".join([line async for line in ledger.export_file("s")])
-    at = exported.index(b'"payload":"', int(len(exported) * place)) + 60
+    at = exported.index(b'"content":"', int(len(exported) * place)) + 60
     changed = exported[:at] + (b"A" if exported[at : at + 1] != b"A" else b"B") + exported[at + 1 :]
     line = exported[:at].count(b"\n") + 1
     async with MemoryLedger.open(store=InMemoryStore()) as other:

@@ -14,7 +14,7 @@ from msgspec.structs import force_setattr, replace
 
 from ledger.errors import DatabaseUnavailable, LogCorrupted, Unreadable
 from ledger.events import EntryAdded, NewEvent, RecordedEvent, SessionCleared
-from ledger.events.codec import PLAIN
+from ledger.events.codec import NO_CONTENT
 from ledger.events.ids import Stream
 from ledger.indexes.record_index import RecordIndexes
 from ledger.indexes.search.finder import Finder
@@ -45,7 +45,7 @@ DEADLINE_S = 30.0
 async def append(store: Store, stream: Stream, poison: tuple[str, int, dict[str, Any]]) -> None:
     type_, schema, payload = poison
     body = json.dumps(payload).encode()
-    event = NewEvent(uuid4(), type_, schema, PLAIN, 1_767_225_600_000_000, "another", body, None)
+    event = NewEvent(uuid4(), type_, schema, NO_CONTENT, 1_767_225_600_000_000, "another", body, None)
     await store.events.append(AppendRequest(writes=(StreamWrite(stream=stream, events=(event,)),)))
 
 

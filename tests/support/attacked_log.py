@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 from string import Template
 from typing import Any, Final
 
@@ -12,7 +11,7 @@ from msgspec.structs import replace
 from psycopg.rows import args_row
 
 from ledger.events import StoredEvent
-from ledger.events.chain import ZERO_HASH, event_hash
+from ledger.events.chain import ZERO_HASH, digest_of, event_hash
 from ledger.events.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
@@ -22,7 +21,7 @@ from tests.support.attacks import Attack, Place
 _EVENT: Final = """
     SELECT namespace_id, stream_id, version, position, event_id, type, schema_version, codec,
         (extract(epoch FROM occurred_at) * 1000000)::bigint, (extract(epoch FROM recorded_at) * 1000000)::bigint,
-        actor, payload_digest, hash, payload
+        actor, content_digest, hash, structure, content
     FROM ledger.events
     WHERE namespace_id = %s AND position = %s
 """
@@ -88,10 +87,10 @@ class AttackedLog:
             "  WHERE namespace_id = %(ns)s AND stream_id = %(stream)s AND parent_version = %(before)s)",
             {"ns": namespace_id, "stream": event.stream_id, "before": event.version - 1},
         ).fetchone()
-        digest = sha256(event.payload or b"").digest()
-        fitting = event_hash(replace(event, payload_digest=digest), before[0] if before else ZERO_HASH)
+        digest = digest_of(event.content)
+        fitting = event_hash(replace(event, content_digest=digest), before[0] if before else ZERO_HASH)
         mighty.execute(
-            "UPDATE ledger.events SET payload_digest = %s, hash = %s WHERE namespace_id = %s AND position = %s",
+            "UPDATE ledger.events SET content_digest = %s, hash = %s WHERE namespace_id = %s AND position = %s",
             (digest, fitting, namespace_id, position),
         )
 

@@ -26,10 +26,11 @@ class Attack(NamedTuple):
     then: str = ""
 
 
-_EDIT: Final = "UPDATE ledger.events SET payload = overlay(payload PLACING 'X'::bytea FROM 30) WHERE @{};"
+_EDIT: Final = "UPDATE ledger.events SET content = overlay(content PLACING 'X'::bytea FROM 30) WHERE @{};"
+_RESTRUCTURE: Final = "UPDATE ledger.events SET structure = overlay(structure PLACING 'X'::bytea FROM 30) WHERE @{};"
 _DELETE: Final = "DELETE FROM ledger.events WHERE @{};"
-_SWAP_PAYLOADS: Final = """
-    UPDATE ledger.events e SET payload = o.payload FROM ledger.events o
+_SWAP_CONTENTS: Final = """
+    UPDATE ledger.events e SET content = o.content FROM ledger.events o
     WHERE e.namespace_id = $ns AND o.namespace_id = $ns AND e.position IN (5, 6) AND o.position = 11 - e.position;
 """
 _HEADS: Final = """
@@ -73,24 +74,31 @@ _COLUMNS: Final = (
     "event_id = gen_random_uuid()",
     "type = 'entry.edited'",
     "schema_version = 3",
-    "codec = 0",
+    "codec = 2",
     "occurred_at = occurred_at + interval '1 microsecond'",
     "recorded_at = recorded_at - interval '1 microsecond'",
     "recorded_at = 'infinity'",
     "actor = 'mallory'",
     "key_id = gen_random_uuid(), key_commitment = sha256('')",
-    "payload_digest = sha256('')",
+    "content_digest = sha256('')",
 )
 
 DETECTED: Final = [
     *(Attack(column, _set(column), ((1, "one", 3),)) for column in _COLUMNS),
     Attack("hash", _set("hash = sha256('')"), ((1, "one", 3), (1, "one", 4))),
     Attack("hash of the newest", _set("hash = sha256('')", 6), ((1, "one", 4), (2, "one", 4))),
-    Attack("payload", _EDIT.format(5), ((1, "one", 3),)),
-    Attack("payload and hash", _EDIT.format(5), ((1, "one", 4),), (5,)),
-    Attack("payload and hash of the newest", _EDIT.format(7), ((2, "two", 3),), (7,)),
-    Attack("payload erased without its erasure event", _set("payload = NULL"), ((1, "one", 3),)),
-    Attack("payloads swapped", _SWAP_PAYLOADS, ((1, "one", 3), (1, "one", 4))),
+    Attack("content", _EDIT.format(5), ((1, "one", 3),)),
+    Attack("content and hash", _EDIT.format(5), ((1, "one", 4),), (5,)),
+    Attack("content and hash of the newest", _EDIT.format(7), ((2, "two", 3),), (7,)),
+    Attack("structure", _RESTRUCTURE.format(5), ((1, "one", 3),)),
+    Attack("structure and hash", _RESTRUCTURE.format(5), ((1, "one", 3), (1, "one", 4)), (5,)),
+    Attack("content erased without its erasure event", _set("content = NULL"), ((1, "one", 3),)),
+    Attack(
+        "content taken away with its digest",
+        _set("content = NULL, content_digest = NULL, codec = 0"),
+        ((1, "one", 3),),
+    ),
+    Attack("contents swapped", _SWAP_CONTENTS, ((1, "one", 3), (1, "one", 4))),
     Attack("middle event deleted", _DELETE.format(5), ((1, "one", 4), (3, "one", 4))),
     Attack(
         "middle event deleted, chained anew",

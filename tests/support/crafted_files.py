@@ -1,6 +1,7 @@
 """Export files as an attacker writes them: any events, well chained, with a header and a trailer that fit."""
 
 import base64
+import copy
 import json
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
@@ -9,7 +10,8 @@ from uuid import UUID
 
 from ledger.events.canonical import canonical_json
 from ledger.events.chain import ZERO_HASH, event_hash
-from ledger.events.codec import SALTED
+from ledger.events.codec import NO_CONTENT, SALTED
+from ledger.events.content_split import divided, joined
 from ledger.events.ids import namespace_id
 from ledger.events.key_value_events import kept_item
 from ledger.formats.export.file_lines import EventLine, Trailer
@@ -26,7 +28,8 @@ def events_of(lines: list[bytes]) -> list[Crafted]:
     found = []
     for line in lines[1:-1]:
         event = json.loads(line)
-        event["payload"] = json.loads(base64.b64decode(event["payload"])[16:])
+        structure, content = (base64.b64decode(event.pop(name, "")) for name in ("structure", "content"))
+        event["payload"] = json.loads(joined(event["type"], structure, content[16:]) if content else structure)
         found.append(event)
     return found
 
@@ -42,14 +45,15 @@ def file_of(lines: list[bytes], events: Iterable[Crafted]) -> list[bytes]:
     for position, event in enumerate(events, start=1):
         stream_id = event["stream_id"]
         version, previous = heads.get(stream_id) or _before_first(stream_id, forks, hashes)
-        payload = bytes(16) + canonical_json(event["payload"])
+        structure, content = divided(event["type"], copy.deepcopy(event["payload"]))
         body = {
-            **event,
+            **{name: value for name, value in event.items() if name not in {"payload", "content_digest"}},
             "position": position,
             "version": version + 1,
-            "codec": SALTED,
-            "payload": base64.b64encode(payload).decode(),
-            "payload_digest": sha256(payload).hexdigest(),
+            "codec": NO_CONTENT if content is None else SALTED,
+            "structure": base64.b64encode(structure).decode(),
+            "content": None if content is None else base64.b64encode(bytes(16) + content).decode(),
+            "content_digest": None if content is None else sha256(bytes(16) + content).hexdigest(),
             "hash": "00" * 32,
         }
         item = _item(event)

@@ -306,7 +306,10 @@ STORED_AS: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], R
         (EventLine,),
         {
             **dict.fromkeys(("occurred_us", "recorded_us"), "hashed as microseconds"),
-            **dict.fromkeys(("payload_digest", "codec", "item_id", "key_id", "key_commitment"), "parts of the hash"),
+            **dict.fromkeys(
+                ("structure", "content", "content_digest", "codec", "item_id", "key_id", "key_commitment"),
+                "parts of the hash",
+            ),
             "stream_id": "follows from the names",
         },
     ),

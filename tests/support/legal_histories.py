@@ -98,7 +98,7 @@ class Author:
             an_event(self._dice.choice(TEXTS), item_id=self._dice.choice((None, "item", "ß" * 200))),
             type=self._dice.choice(("note.made", "entry.taken", "a")),
             schema_version=self._dice.choice((1, 2, 32_767)),
-            codec=self._dice.choice((0, 1, 2, 7)),
+            codec=self._dice.choice((1, 2, 7)),
             occurred_us=to_microseconds(self._dice.choice(MOMENTS)),
             actor=self._dice.choice(("", *NAMES)),
         )

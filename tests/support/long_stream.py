@@ -31,12 +31,13 @@ _FILL = """
     INSERT INTO ledger.streams (namespace_id, stream_id, version, user_id, session_id)
         SELECT %(ns)s, stream_id, max(version), '', stream_id FROM filling GROUP BY stream_id;
     INSERT INTO ledger.events (namespace_id, stream_id, version, position, event_id, type, schema_version, codec,
-        occurred_at, recorded_at, actor, payload_digest, hash, item_id, payload)
+        occurred_at, recorded_at, actor, content_digest, hash, item_id, structure, content)
         SELECT %(ns)s, stream_id, version, position, gen_random_uuid(),
             CASE version %% 100 WHEN 1 THEN 'context.rendered' WHEN 50 THEN 'kept.set' ELSE 'note.made' END,
-            1, 0, now(),
+            1, 1, now(),
             %(beginning)s::timestamptz + version * interval '1 second', 'filler', sha256(''), sha256(''),
-            CASE WHEN version %% 10 = 0 THEN 'item ' || version END, convert_to('{"text": "hello"}', 'UTF8')
+            CASE WHEN version %% 10 = 0 THEN 'item ' || version END, '{}',
+            convert_to('0123456789abcdef{"text": "hello"}', 'UTF8')
         FROM filling;
     INSERT INTO ledger.snapshots SELECT %(ns)s, %(long)s, 'session', 1, v * 10, sha256(''), sha256(''), sha256(''), '{}'
         FROM generate_series(1, %(length)s / 20) AS v;

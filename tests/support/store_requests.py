@@ -6,6 +6,7 @@ from ledger.events import NewEvent, to_microseconds
 from ledger.events.canonical import canonical_json
 from ledger.events.chain import request_hash
 from ledger.events.clock import SystemClock
+from ledger.events.codec import SALT_BYTES, SALTED
 from ledger.events.ids import Stream, request_id
 from ledger.ports import Appended, AppendRequest, Store, StreamWrite
 
@@ -15,8 +16,8 @@ CLOCK = SystemClock()
 def an_event(text: str = "hello", *, type: str = "note.made", item_id: str | None = None, actor: str = "") -> NewEvent:
     """Return an event with a new id."""
     moment = to_microseconds(CLOCK.now())
-    payload = canonical_json({"text": text})
-    return NewEvent(CLOCK.event_id(), type, 1, 0, moment, actor, payload, item_id)
+    content = bytes(SALT_BYTES) + canonical_json({"text": text})
+    return NewEvent(CLOCK.event_id(), type, 1, SALTED, moment, actor, b'{"write_id":"w"}', content, item_id)
 
 
 def some_events(count: int, text: str = "hello") -> tuple[NewEvent, ...]:

@@ -14,6 +14,7 @@ import msgspec
 
 from ledger.errors import Unavailable
 from ledger.events import StoredEvent
+from ledger.events.codec import SALT_BYTES
 from ledger.events.ids import Stream
 from ledger.ports import Appended, Appender, AppendRequest, Receipt, Store
 from ledger.stores.postgres import PostgresStore, Target
@@ -89,8 +90,8 @@ def assert_batches_whole(log: Iterable[StoredEvent]) -> int:
     """Assert that of each batch in *log* every event is there; return how many batches."""
     batches: dict[str, list[str]] = defaultdict(list)
     for event in log:
-        assert event.payload is not None
-        name, _, place = _piece.decode(event.payload).text.rpartition(" ")
+        assert event.content is not None
+        name, _, place = _piece.decode(event.content[SALT_BYTES:]).text.rpartition(" ")
         batches[name].append(place)
     for name, places in batches.items():
         wanted = [f"{number}/{len(places)}" for number in range(1, len(places) + 1)]

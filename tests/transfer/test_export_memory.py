@@ -47,7 +47,7 @@ def copying(store: InMemoryStore) -> InMemoryStore:
 
 
 async def _copied(read: Any, *names: Any, **bounds: Any) -> list[StoredEvent]:
-    return [replace(event, payload=bytes(bytearray(event.payload or b""))) for event in await read(*names, **bounds)]
+    return [replace(event, content=bytes(bytearray(event.content or b""))) for event in await read(*names, **bounds)]
 
 
 @pytest.mark.parametrize("session", ["s", None], ids=["a session", "a namespace"])

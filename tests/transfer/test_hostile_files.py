@@ -144,7 +144,7 @@ async def test_a_file_that_changes_between_its_check_and_its_use_is_refused(ledg
     await ledger.add_user_message("s", "And now?")
     longer = [line async for line in ledger.export_file("s")]
     forged = json.loads(lines[2])
-    forged["payload"] = json.loads(longer[3])["payload"]
+    forged["content"] = json.loads(longer[3])["content"]
     later = {
         "a payload": [*lines[:2], canonical_json(forged) + b"\n", *lines[3:]],
         "one event more": longer,

@@ -19,14 +19,15 @@ interface EventLine {
   occurred_us: number;
   recorded_us: number;
   actor: string;
-  payload_digest: string;
   hash: string;
-  payload?: string | null;
+  structure: string;
+  content_digest?: string | null;
+  content?: string | null;
   key_id?: string | null;
   key_commitment?: string | null;
 }
 
-const TAG = "mledger/event/1\n";
+const TAG = "mledger/event/2\n";
 const URL_NAMESPACE = "6ba7b811-9dad-11d1-80b4-00c04fd430c8";
 const utf8 = new TextEncoder();
 
@@ -90,7 +91,7 @@ function numbers(...fields: [2 | 4 | 8, number][]): Uint8Array {
 }
 
 /** The bytes that are hashed, as the specification of the log has them. */
-function frame(line: EventLine, space: Uint8Array, previous: Uint8Array): Uint8Array {
+async function frame(line: EventLine, space: Uint8Array, previous: Uint8Array): Promise<Uint8Array> {
   const type = utf8.encode(line.type);
   const actor = utf8.encode(line.actor);
   return concat([
@@ -105,7 +106,8 @@ function frame(line: EventLine, space: Uint8Array, previous: Uint8Array): Uint8A
     actor,
     line.key_id ? concat([new Uint8Array([1]), uuid(line.key_id)]) : new Uint8Array([0]),
     line.key_commitment ? unhex(line.key_commitment) : new Uint8Array(32),
-    unhex(line.payload_digest),
+    await digest("SHA-256", unbase64(line.structure)),
+    line.content_digest ? unhex(line.content_digest) : new Uint8Array(32),
     previous,
   ]);
 }
@@ -165,11 +167,11 @@ export async function recompute(
     }
     if (event.version !== before.version + 1) return wrong(`version ${before.version + 1} is missing`, before.version + 1);
     if (event.position <= position) return wrong(`position ${event.position} is out of order`, event.version);
-    if (!event.payload) return wrong("the event has no content", event.version);
-    if (hex(await digest("SHA-256", unbase64(event.payload))) !== event.payload_digest) {
+    if (!event.content !== !event.content_digest) return wrong("the content of the event is missing", event.version);
+    if (event.content && hex(await digest("SHA-256", unbase64(event.content))) !== event.content_digest) {
       return wrong("the content is not what was recorded", event.version);
     }
-    const hash = hex(await digest("SHA-256", frame(event, space, unhex(before.hash))));
+    const hash = hex(await digest("SHA-256", await frame(event, space, unhex(before.hash))));
     if (hash !== event.hash) return wrong("the event is not what was recorded", event.version);
     heads.set(event.stream_id, { version: event.version, hash });
     for (const each of forks.values()) if (each.version === event.version) hashes.set(`${event.stream_id}@${event.version}`, hash);

@@ -295,8 +295,8 @@ export class FileSource implements Source {
   }
 
   private async listed(line: Record<string, any>): Promise<Api.ListedEvent> {
-    const bytes = Uint8Array.from(atob(line.payload ?? ""), (sign) => sign.charCodeAt(0));
-    const payload = JSON.parse(new TextDecoder().decode(line.codec === 1 ? bytes.subarray(16) : bytes));
+    const content = line.content ? decoded(line.content, 16) : {}; // a salt comes before it
+    const payload = joined(decoded(line.structure, 0), content);
     const time = (us: number) => new Date(us / 1000).toISOString();
     return {
       session_id: this.index.session_id,
@@ -362,4 +362,17 @@ export class FileSource implements Source {
 
   async login(): Promise<void> {}
   async logout(): Promise<void> {}
+}
+
+function decoded(base64: string, from: number): unknown {
+  const bytes = Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
+  return JSON.parse(new TextDecoder().decode(bytes.subarray(from)));
+}
+
+/** The event that structure and content were divided from; content of its parts lies in the same places. */
+function joined(structure: any, content: any): any {
+  if (Array.isArray(structure)) return structure.map((part, at) => joined(part, content[at]));
+  const whole = { ...structure };
+  for (const [name, value] of Object.entries(content)) whole[name] = name in structure ? joined(structure[name], value) : value;
+  return whole;
 }

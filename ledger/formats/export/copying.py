@@ -3,28 +3,23 @@
 from msgspec.structs import replace
 
 from ledger.events import ImportedFrom, SessionOpened, StoredEvent
-from ledger.events.codec import decode_payload, encode, stored_json
+from ledger.events.codec import decode_payload, encode
 from ledger.events.ids import Stream
 from ledger.formats.export.file_lines import FORMAT, Head, Header
 
 
-def copied(
-    event: StoredEvent, *, source: Header, head: Head, target: Stream, parent: Stream | None = None
-) -> tuple[int, bytes]:
-    """Return codec and payload of *event* in a copy: the same bytes, except for names and origin in the opening.
+def copied(event: StoredEvent, *, source: Header, head: Head, target: Stream, parent: Stream | None = None) -> bytes:
+    """Return the structure of *event* in a copy: the same bytes, except for names and origin in the opening.
 
     If the copy is still a fork, it is forked from *parent*.
 
     Source: trust E-12.
     """
-    assert event.payload is not None
     if event.type != SessionOpened.type:
-        return event.codec, event.payload
-    body = stored_json(event.codec, event.payload)
-    opened = decode_payload(event.type, event.schema_version, body)
+        return event.structure
+    opened = decode_payload(event.type, event.schema_version, event.structure)
     if not isinstance(opened, SessionOpened):
-        return event.codec, event.payload
-    salt = event.payload[: len(event.payload) - len(body)]
+        return event.structure
     origin = ImportedFrom(
         format=FORMAT,
         ledger_id=str(source.ledger_id),
@@ -40,4 +35,4 @@ def copied(
     if parent is not None and opened.forked_from is not None:
         forked_from = replace(opened.forked_from, session_id=parent.session_id, user_id=parent.user_id)
         renamed = replace(renamed, forked_from=forked_from)
-    return encode(renamed, salt)
+    return encode(renamed, b"")[1]  # it has no content, which a salt would be for

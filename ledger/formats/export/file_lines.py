@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 
 FORMAT: Final = "memory-ledger"
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 
 #: The bounds of the log's columns: numbers from 1, and times that a datetime can hold.
 Number: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
@@ -58,7 +58,7 @@ class Trailer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EventLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One event, with every hashed field; bytes as hex, the payload as base64."""
+    """One event, with every hashed field; hashes as hex, structure and content as base64."""
 
     position: Number
     stream_id: UUID
@@ -70,9 +70,10 @@ class EventLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     occurred_us: Microseconds
     recorded_us: Microseconds
     actor: str
-    payload_digest: str
     hash: str
-    payload: str | None = None
+    structure: str
+    content_digest: str | None = None
+    content: str | None = None
     item_id: str | None = None
     key_id: UUID | None = None
     key_commitment: str | None = None

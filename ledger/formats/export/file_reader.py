@@ -12,8 +12,8 @@ import msgspec
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.events import CompactionRequested, EntryAdded, Event, OpaqueEvent, SessionOpened, StoredEvent
 from ledger.events.canonical import canonical_json
-from ledger.events.chain import ZERO_HASH, event_hash
-from ledger.events.codec import decode_payload, stored_json
+from ledger.events.chain import ZERO_HASH, digest_of, event_hash
+from ledger.events.codec import decode_payload
 from ledger.events.ids import Stream, namespace_id
 from ledger.events.names import check_name
 from ledger.events.strict_json import TRANSCRIPT, parse
@@ -26,6 +26,8 @@ from ledger.ports.fork_ranges import owner_of
 L = TypeVar("L", bound=msgspec.Struct)
 
 FILE_CHANGED: Final = "the file changed while it was read; nothing was recorded, so try again"
+#: The version of files from before the first release; their events had another form.
+_UNRELEASED: Final = 1
 #: How the types begin of events that belong to no session (trust R-1).
 _RESERVED: Final = ("record.", "summary_view.")
 _EVENT_LINES: Final = msgspec.json.Decoder(EventLine)
@@ -70,11 +72,16 @@ def check(lines: Iterable[bytes]) -> Contents:
     entries: dict[UUID, int] = {}
     ends: dict[UUID, bytes] = {}
     for event in reader.events(lines):
-        ends[event.stream_id] = event.payload_digest
+        ends[event.stream_id] = ending_of(event)
         entries[event.stream_id] = entries.get(event.stream_id, 0) + (event.type == EntryAdded.type)
     assert reader.header is not None, "a reader that refuses nothing reads to the end"
     assert reader.trailer is not None
     return Contents(reader.header, reader.trailer, entries, ends, reader.running)
+
+
+def ending_of(event: StoredEvent) -> bytes:
+    """Return what the newest event of a stream is known by: in a copy, it is the same."""
+    return sha256(event.structure + (event.content_digest or b"")).digest()
 
 
 def checked_before(lines: Iterable[bytes], contents: Contents) -> Iterator[StoredEvent]:
@@ -160,6 +167,9 @@ class ExportReader:
         value = _parse(line, 1)
         if value.get("format") != FORMAT:
             raise ImportRefused("unknown_format", "the file is not a memory-ledger export", line=1)
+        if value.get("format_version") == _UNRELEASED:
+            text = "the file is from before the first release, and its events cannot be read; export the session again"
+            raise ImportRefused("unreleased_format", text, line=1)
         if value.get("format_version") != FORMAT_VERSION:
             raise ImportRefused("newer_format", "the file was written by another major release; upgrade", line=1)
         digest.update(line)
@@ -201,8 +211,8 @@ def _before_first(
     previous = points[_parent(event.stream_id, header)]
     if previous is None:
         raise ImportRefused("version_gap", f"version {version}, which it was forked from, is not before it", line=line)
-    assert event.payload is not None
-    opened = decode_payload(event.type, event.schema_version, stored_json(event.codec, event.payload))
+    is_opening = event.type == SessionOpened.type
+    opened = decode_payload(event.type, event.schema_version, event.structure) if is_opening else None
     origin = opened.forked_from if isinstance(opened, SessionOpened) else None
     named = origin and (Stream.of(header.namespace, origin.session_id, origin.user_id).stream_id, origin.version)
     if named != (parent_id, version):
@@ -212,16 +222,15 @@ def _before_first(
 
 def _event(line: EventLine, namespace_id: UUID, number: int) -> tuple[StoredEvent, Event | OpaqueEvent]:
     event = _stored(line, namespace_id, number)
-    if event.payload is None:
-        raise ImportRefused("payload_missing", "the event has no payload", line=number)
-    if sha256(event.payload).digest() != event.payload_digest:
-        raise ImportRefused("hash_mismatch", "the payload does not match its digest", line=number)
+    if event.is_erased:
+        raise ImportRefused("content_missing", "the content of the event is missing", line=number)
+    if digest_of(event.content) != event.content_digest:
+        raise ImportRefused("hash_mismatch", "the content does not match its digest", line=number)
     return event, read_payload(event, number)
 
 
 def _stored(line: EventLine, namespace_id: UUID, number: int) -> StoredEvent:
     try:
-        payload = None if line.payload is None else base64.b64decode(line.payload, validate=True)
         return StoredEvent(
             namespace_id,
             line.stream_id,
@@ -234,9 +243,10 @@ def _stored(line: EventLine, namespace_id: UUID, number: int) -> StoredEvent:
             line.occurred_us,
             line.recorded_us,
             line.actor,
-            bytes.fromhex(line.payload_digest),
+            None if line.content_digest is None else bytes.fromhex(line.content_digest),
             bytes.fromhex(line.hash),
-            payload,
+            base64.b64decode(line.structure, validate=True),
+            None if line.content is None else base64.b64decode(line.content, validate=True),
             line.item_id,
             line.key_id,
             None if line.key_commitment is None else bytes.fromhex(line.key_commitment),

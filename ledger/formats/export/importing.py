@@ -21,7 +21,7 @@ from ledger.events.ids import Stream
 from ledger.events.names import NO_SESSIONS, named_stream, stored_stream
 from ledger.formats.export.copying import copied
 from ledger.formats.export.file_lines import Head
-from ledger.formats.export.file_reader import Contents, check, checked_before
+from ledger.formats.export.file_reader import Contents, check, checked_before, ending_of
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
 from ledger.ports.event_encoding import append_request
 
@@ -159,8 +159,8 @@ class FileImport:
         at_head = await self._store.events.read_versions(target, ((head.version, head.version),))
         if target.stream_id == head.stream_id and at_head and at_head[0].hash.hex() == head.hash:
             return True
-        if head.session_id in NO_SESSIONS and at_head and at_head[0].payload_digest == contents.ends[head.stream_id]:
-            return True  # it has no opening that names its origin, but the salt makes a payload unique
+        if head.session_id in NO_SESSIONS and at_head and ending_of(at_head[0]) == contents.ends[head.stream_id]:
+            return True  # it has no opening that names its origin, but the salt makes content unique
         raise SessionExists(target.session_id)
 
     def _copies(
@@ -211,16 +211,17 @@ class FileImport:
         events = []
         for event in run:
             self._check_event(decode(event).payload)
-            codec, payload = copied(event, source=header, head=head, target=target, parent=parent)
+            structure = copied(event, source=header, head=head, target=target, parent=parent)
             events.append(
                 NewEvent(
                     self._clock.event_id(),
                     event.type,
                     event.schema_version,
-                    codec,
+                    event.codec,
                     event.occurred_us,
                     event.actor if names_origin and event.type != SessionOpened.type else self._actor,
-                    payload,
+                    structure,
+                    event.content,
                     event.item_id,
                     event.key_id,
                     event.key_commitment,

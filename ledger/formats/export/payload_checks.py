@@ -51,7 +51,7 @@ from ledger.events import (
     SummaryViewEvent,
     to_microseconds,
 )
-from ledger.events.codec import decode_payload, stored_json
+from ledger.events.codec import decode_payload, is_split, stored_json
 from ledger.events.limits import NAME_BYTES, PAYLOAD_BYTES
 from ledger.events.strict_json import INT_MAX, check_text, check_value
 from ledger.events.upcasts import UpcastFailed
@@ -73,21 +73,24 @@ def read_payload(event: StoredEvent, line: int) -> Event | OpaqueEvent:
     Raises:
         ImportRefused: it has not the shape of its type, or a request with it would have been refused.
     """
-    assert event.payload is not None
     try:
-        payload = decode_payload(event.type, event.schema_version, stored_json(event.codec, event.payload))
+        payload = decode_payload(event.type, event.schema_version, stored_json(event))
+        divided = is_split(event)
     except (msgspec.MsgspecError, UpcastFailed, LedgerError):
         raise ImportRefused("bad_payload", f"the payload is not a valid {event.type}", line=line) from None
     if event.type.startswith(_FOREIGN):
         raise ImportRefused("foreign_event", f"no export file has an event {event.type}", line=line)
     if not isinstance(payload, OpaqueEvent):
         try:
-            check_payload(payload, event.version, len(event.payload))
+            check_payload(payload, event.version, event.size_b)
         except InvalidInput as fault:
             raise ImportRefused(fault.code, str(fault), line=line) from None
     item_id = getattr(payload, "item_id", event.item_id)
     if item_id != event.item_id:
         raise ImportRefused("item_mismatch", "the event has another item id than its payload", line=line)
+    if not divided:
+        text = "content lies in the structure of the event, or structure in its content"
+        raise ImportRefused("bad_payload", text, line=line)
     return payload
 
 

@@ -22,7 +22,7 @@ def runs_of(events: Iterable[StoredEvent]) -> dict[str, int]:
     found: dict[str, int] = {}
     for event in events:
         mark = _MARKS.get(event.type)
-        if mark is not None and event.payload is not None and mark in event.payload:
+        if mark is not None and (mark in event.structure or mark in (event.content or b"")):
             run_id = _run_of(event)
             if is_run_id(run_id):
                 found.setdefault(run_id, event.version)

@@ -1857,8 +1857,8 @@
       return block ? (await this.json(block.name)).texts[version2 - block.first] : "";
     }
     async listed(line) {
-      const bytes = Uint8Array.from(atob(line.payload ?? ""), (sign) => sign.charCodeAt(0));
-      const payload = JSON.parse(new TextDecoder().decode(line.codec === 1 ? bytes.subarray(16) : bytes));
+      const content = line.content ? decoded(line.content, 16) : {};
+      const payload = joined(decoded(line.structure, 0), content);
       const time = (us) => new Date(us / 1e3).toISOString();
       return {
         session_id: this.index.session_id,
@@ -1917,6 +1917,16 @@
     async logout() {
     }
   };
+  function decoded(base64, from) {
+    const bytes = Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
+    return JSON.parse(new TextDecoder().decode(bytes.subarray(from)));
+  }
+  function joined(structure, content) {
+    if (Array.isArray(structure)) return structure.map((part, at) => joined(part, content[at]));
+    const whole2 = { ...structure };
+    for (const [name, value] of Object.entries(content)) whole2[name] = name in structure ? joined(structure[name], value) : value;
+    return whole2;
+  }
 
   // src/session_store.ts
   var source = FileSource.found() ?? new ServiceSource();
@@ -3854,7 +3864,7 @@
   }
 
   // src/chain.ts
-  var TAG = "mledger/event/1\n";
+  var TAG = "mledger/event/2\n";
   var URL_NAMESPACE = "6ba7b811-9dad-11d1-80b4-00c04fd430c8";
   var utf8 = new TextEncoder();
   var canHash = globalThis.crypto?.subtle !== void 0;
@@ -3905,7 +3915,7 @@
     }
     return new Uint8Array(view.buffer);
   }
-  function frame(line, space, previous) {
+  async function frame(line, space, previous) {
     const type = utf8.encode(line.type);
     const actor = utf8.encode(line.actor);
     return concat([
@@ -3920,7 +3930,8 @@
       actor,
       line.key_id ? concat([new Uint8Array([1]), uuid(line.key_id)]) : new Uint8Array([0]),
       line.key_commitment ? unhex(line.key_commitment) : new Uint8Array(32),
-      unhex(line.payload_digest),
+      await digest("SHA-256", unbase64(line.structure)),
+      line.content_digest ? unhex(line.content_digest) : new Uint8Array(32),
       previous
     ]);
   }
@@ -3973,11 +3984,11 @@
       }
       if (event.version !== before.version + 1) return wrong(`version ${before.version + 1} is missing`, before.version + 1);
       if (event.position <= position) return wrong(`position ${event.position} is out of order`, event.version);
-      if (!event.payload) return wrong("the event has no content", event.version);
-      if (hex(await digest("SHA-256", unbase64(event.payload))) !== event.payload_digest) {
+      if (!event.content !== !event.content_digest) return wrong("the content of the event is missing", event.version);
+      if (event.content && hex(await digest("SHA-256", unbase64(event.content))) !== event.content_digest) {
         return wrong("the content is not what was recorded", event.version);
       }
-      const hash = hex(await digest("SHA-256", frame(event, space, unhex(before.hash))));
+      const hash = hex(await digest("SHA-256", await frame(event, space, unhex(before.hash))));
       if (hash !== event.hash) return wrong("the event is not what was recorded", event.version);
       heads.set(event.stream_id, { version: event.version, hash });
       for (const each of forks.values()) if (each.version === event.version) hashes.set(`${event.stream_id}@${event.version}`, hash);

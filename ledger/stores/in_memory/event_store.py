@@ -278,5 +278,5 @@ class InMemoryEventStore:
 
 
 def _up_to(page: Sequence[StoredEvent], most_bytes: int) -> list[StoredEvent]:
-    before = accumulate((len(event.payload or b"") for event in page), initial=0)
+    before = accumulate((event.size_b for event in page), initial=0)
     return [event for event, size in zip(page, before, strict=False) if size < most_bytes]

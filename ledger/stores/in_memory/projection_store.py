@@ -56,7 +56,7 @@ class InMemoryProjections:
             for event in namespace.log[first : first + limit]:
                 if size >= most_bytes:
                     return found
-                size += len(event.payload or b"")
+                size += event.size_b
                 stream = namespace.names[event.stream_id]
                 found.setdefault(namespace_id, []).append(NamedEvent(stream.user_id, stream.session_id, event))
         return found

@@ -40,12 +40,12 @@ _STREAM: Final = b"ledger_append_stream"
 _FEW_EVENTS: Final = 8
 _BATCH: Final = b"ledger_append"
 _STATEMENTS: Final = {
-    _STREAM: b"SELECT ledger.append_stream(" + b", ".join(b"$%d" % number for number in range(1, 23)) + b")",
+    _STREAM: b"SELECT ledger.append_stream(" + b", ".join(b"$%d" % number for number in range(1, 24)) + b")",
     _BATCH: b"SELECT a.request, a.code, a.version, a.position, a.recorded_us, a.receipts FROM ledger.append("
-    + b", ".join(b"$%d" % number for number in range(1, 29))
+    + b", ".join(b"$%d" % number for number in range(1, 30))
     + b") AS a",
 }
-_EVENT_OIDS: Final = (2951, 1009, 1005, 1005, 1185, 1009, 1009, 2951, 1001, 1001)
+_EVENT_OIDS: Final = (2951, 1009, 1005, 1005, 1185, 1009, 1009, 2951, 1001, 1001, 1001)
 _OIDS: Final = {
     _STREAM: [
         *(2950, 25, 16),  # namespace, role, whether unsafe settings were allowed
@@ -206,7 +206,8 @@ def _event_arrays(events: Sequence[NewEvent]) -> _Values:
         arrays.TEXT.dump_sparse([None if event.item_id is None else event.item_id.encode() for event in events]),
         arrays.UUID.dump_sparse([None if event.key_id is None else event.key_id.bytes for event in events]),
         arrays.BYTEA.dump_sparse([event.key_commitment for event in events]),
-        arrays.BYTEA.dump([event.payload for event in events]),
+        arrays.BYTEA.dump([event.structure for event in events]),
+        arrays.BYTEA.dump_sparse([event.content for event in events]),
     ]
 
 

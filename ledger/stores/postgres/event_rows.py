@@ -21,7 +21,7 @@ def stored_event(namespace_id: UUID, row: tuple[Any, ...]) -> StoredEvent:
     """Return a row of one of the ``queries`` that read events as an event."""
     return StoredEvent(
         namespace_id,
-        row[15],
+        row[16],
         row[0],
         row[1],
         row[2],
@@ -37,6 +37,7 @@ def stored_event(namespace_id: UUID, row: tuple[Any, ...]) -> StoredEvent:
         row[12],
         row[13],
         row[14],
+        row[15],
     )
 
 

@@ -105,7 +105,7 @@ def _calls(requests: Iterable[AppendRequest]) -> Iterator[list[AppendRequest]]:
         if not added:
             continue
         forks = any(write.forked_from for write in request.writes)
-        more = sum(len(event.payload) for event in added)
+        more = sum(event.size_b for event in added)
         if call and (forks or events + len(added) > CALL_EVENTS or size + more > _CALL_BYTES):
             yield call
             call, events, size = [], 0, 0

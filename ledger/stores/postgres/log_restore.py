@@ -23,7 +23,7 @@ _RESTORE = """
 SELECT ledger.restore_events(
     %s, %s::bigint[], %s::bigint[], %s::uuid[], %s::text[], %s::text[], %s::uuid[], %s::text[], %s::smallint[],
     %s::smallint[], %s::timestamptz[], %s::timestamptz[], %s::text[], %s::text[], %s::uuid[], %s::bytea[],
-    %s::bytea[], %s::bytea[], %s::bytea[]
+    %s::bytea[], %s::bytea[], %s::bytea[], %s::bytea[]
 )
 """
 _NOTE_FORKS = """
@@ -60,9 +60,10 @@ class Restoration:
             [event.item_id for event in page],
             [event.key_id for event in page],
             [event.key_commitment for event in page],
-            [event.payload_digest for event in page],
+            [event.content_digest for event in page],
             [event.hash for event in page],
-            [event.payload for event in page],
+            [event.structure for event in page],
+            [event.content for event in page],
         )
         self._connection.execute(_RESTORE, (self._namespace_id, *columns))
 

@@ -11,7 +11,7 @@ from alembic.runtime.migration import MigrationContext
 from ledger.errors import InvalidInput, MigrationNeeded
 from ledger.stores.postgres.deadlines import DEFAULT_TIMEOUT_S, connect
 from ledger.stores.postgres.faults import translated
-from ledger.stores.postgres.revisions import migrations_dir, newest_revision, refuse_newer
+from ledger.stores.postgres.revisions import migrations_dir, newest_revision, refuse_foreign
 
 ADVISORY_LOCK: Final = 0x4D4C4544  # "MLED": one migration of a database at a time …
 _ONE_IN_THIS_PROCESS: Final = threading.Lock()  # … and one in this process: Alembic's context is global
@@ -35,7 +35,7 @@ def upgrade(url: str, *, existing: bool = False, timeout_s: float = DEFAULT_TIME
         with _ONE_IN_THIS_PROCESS, translated(), engine.connect() as connection:
             context = MigrationContext.configure(connection, opts={"version_table_schema": "ledger"})
             before = context.get_current_revision()
-            refuse_newer(before)
+            refuse_foreign(before)
             if existing and before is None:
                 raise MigrationNeeded(
                     "the database has no ledger, but one was expected; check that it is the right database and volume, "

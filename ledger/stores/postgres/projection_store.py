@@ -91,8 +91,8 @@ class PostgresProjections:
         }
         found: dict[UUID, list[NamedEvent]] = {}
         for row in await self._events.rows("read_namespaces", None, bounds, cursor=EventCursor):
-            event = stored_event(row[16], row)
-            found.setdefault(event.namespace_id, []).append(NamedEvent(row[17], row[18], event))
+            event = stored_event(row[17], row)
+            found.setdefault(event.namespace_id, []).append(NamedEvent(row[18], row[19], event))
         return found
 
     async def begin_build(

@@ -48,9 +48,9 @@ class RecordReader:
         events: dict[UUID, list[tuple[str, StoredEvent]]] = {namespace_id: [] for namespace_id in after}
         reached = dict(after)
         for row in await self._events.rows("record_events", None, bounds, cursor=EventCursor):
-            reached[row[16]] = row[1]
-            if row[17] is not None:
-                events[row[16]].append((row[17], stored_event(row[16], row)))
+            reached[row[17]] = row[1]
+            if row[18] is not None:
+                events[row[17]].append((row[18], stored_event(row[17], row)))
         return {namespace_id: RecordEvents(reached[namespace_id], found) for namespace_id, found in events.items()}
 
     async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, str]:

@@ -98,7 +98,7 @@ class PostgresSnapshots:
                 break
         snapshot = None
         if first[1] is not None:
-            head_hash, state, code_digest, mac = first[9:13]
+            head_hash, state, _, code_digest, mac = first[9:14]
             snapshot = Snapshot(projection, projection_version, first[1], code_digest, head_hash, state)
             if not self._is_proved(stream.namespace_id, owner, snapshot, mac):
                 return None, None  # the events are those after it
@@ -157,4 +157,5 @@ def _event(row: tuple[Any, ...]) -> UndecodedEvent:
         row[8],
         row[9],
         row[10],
+        row[11],
     )

@@ -55,7 +55,7 @@ class StreamReader:
         whole = (StreamRange(stream.stream_id, 0, UNLIMITED),)
         parts, found = self._forks.get(stream.stream_id) or whole, list[StoredEvent]()
         for part in parts:
-            left = most_bytes - sum(len(event.payload or b"") for event in found)
+            left = most_bytes - sum(event.size_b for event in found)
             if left <= 0 or len(found) >= limit or part.until <= after or part.after >= until:
                 continue
             bounds = {"stream": part.stream_id, "after": max(after, part.after), "until": min(part.until, until)}
@@ -92,9 +92,9 @@ class StreamReader:
             rows = await self.rows(
                 "read_newest", stream.namespace_id, {**bounds, "without": list(without)}, cursor=EventCursor
             )
-            version = version or (rows[0][16] if rows else 0)
+            version = version or (rows[0][17] if rows else 0)
             found.extend(row for row in rows if row[0] is not None)
-            return rows[0][17] if rows else None
+            return rows[0][18] if rows else None
 
         is_fork = await read_part(StreamRange(stream.stream_id, 0, UNLIMITED))
         if len(found) < limit and (is_fork or (is_fork is None and until is not None)):

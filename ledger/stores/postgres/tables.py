@@ -79,11 +79,12 @@ events = sa.Table(
     sa.Column("item_id", sa.Text),
     sa.Column("key_id", UUID),
     sa.Column("key_commitment", BYTEA),
-    sa.Column("payload_digest", BYTEA, nullable=False),
+    sa.Column("content_digest", BYTEA),
     sa.Column("hash", BYTEA, nullable=False),
     sa.Column("mac", BYTEA),
     sa.Column("trace", sa.Text),
-    sa.Column("payload", BYTEA),
+    sa.Column("structure", BYTEA, nullable=False),
+    sa.Column("content", BYTEA),
 )
 
 snapshots = sa.Table(
@@ -228,7 +229,7 @@ search_terms = sa.Table(
     sa.Column("words", sa.BigInteger, nullable=False),
 )
 
-#: Only where the server has pgvector.
+#: Only where the server has pgvector; so with `record_embeddings`.
 search_embeddings = sa.Table(
     "search_embeddings",
     metadata,
@@ -287,7 +288,6 @@ record_accesses = sa.Table(
     sa.Column("access_count", sa.BigInteger, nullable=False),
 )
 
-#: Only where the server has pgvector.
 record_embeddings = sa.Table(
     "record_embeddings",
     metadata,

@@ -24,7 +24,7 @@ _APPEND: Final = sa.text("""
         NULL, NULL, NULL, NULL, NULL, NULL, ARRAY[CAST(:event AS uuid)], ARRAY[CAST(:type AS text)],
         ARRAY[CAST(:schema_version AS smallint)], ARRAY[CAST(:codec AS smallint)],
         ARRAY[CAST(:occurred_at AS timestamptz)], ARRAY[CAST(:actor AS text)], ARRAY[CAST(:item AS text)], NULL, NULL,
-        ARRAY[CAST(:payload AS bytea)]
+        ARRAY[CAST(:structure AS bytea)], ARRAY[CAST(:content AS bytea)]
     )
 """)
 
@@ -94,7 +94,8 @@ class TokenAdmin:
             "occurred_at": to_datetime(new.occurred_us),
             "actor": new.actor,
             "item": new.item_id,
-            "payload": new.payload,
+            "structure": new.structure,
+            "content": new.content,
         }
         if self._connection.scalar(_APPEND, values) is None:
             raise LogCorrupted(f"the log refuses an event of {ACCESS.session_id}; run `memory-ledger verify`")

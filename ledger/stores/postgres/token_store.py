@@ -1,12 +1,11 @@
 """Reading API tokens, as the application. Source: trust S-2, K-6."""
 
 import logging
-from hashlib import sha256
 from typing import Any
 
 from ledger.errors import LogCorrupted
 from ledger.events import RecordedEvent, StoredEvent
-from ledger.events.chain import ZERO_HASH, event_hash
+from ledger.events.chain import ZERO_HASH, digest_of, event_hash
 from ledger.events.codec import decode
 from ledger.ports.token_store import ACCESS, FoundToken
 from ledger.stores.postgres.connections import Pool
@@ -74,7 +73,7 @@ def _proved(events: list[StoredEvent], key_id: str) -> list[RecordedEvent]:
     hashes = {event.version: event.hash for event in events}
     own = [event for event in events if event.item_id == key_id]
     for event in own:
-        is_whole = event.payload is not None and sha256(event.payload).digest() == event.payload_digest
+        is_whole = digest_of(event.content) == event.content_digest
         previous = hashes.get(event.version - 1, ZERO_HASH)
         if not is_whole or event_hash(event, previous) != event.hash:
             raise LogCorrupted(f"event {event.version} of {ACCESS.session_id} is not as it was written")

@@ -15,7 +15,8 @@ WITH newest AS MATERIALIZED (
 SELECT
     NULL::bigint AS version, s.version AS "position", NULL::uuid AS event_id, NULL::text AS type,
     NULL::smallint AS schema_version, NULL::smallint AS codec, NULL::timestamptz AS occurred_at,
-    NULL::timestamptz AS recorded_at, NULL::text AS actor, s.head_hash AS hash, s.state AS payload,
+    NULL::timestamptz AS recorded_at, NULL::text AS actor, s.head_hash AS hash, s.state AS structure,
+    NULL::bytea AS content,
     s.code_digest, s.mac,
     (
         SELECT p.parent_id IS NOT NULL
@@ -28,7 +29,7 @@ LEFT JOIN newest s ON true
 UNION ALL (
     SELECT
         e.version, e."position", e.event_id, e.type, e.schema_version, e.codec, e.occurred_at, e.recorded_at, e.actor,
-        e.hash, e.payload, NULL, NULL, NULL
+        e.hash, e.structure, e.content, NULL, NULL, NULL
     FROM ledger.events e
     WHERE (SELECT set_config('ledger.namespace', %(namespace)s::uuid::text, true)) IS NOT NULL
         AND e.namespace_id = %(namespace)s AND e.stream_id = %(stream)s

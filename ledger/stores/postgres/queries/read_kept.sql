@@ -3,7 +3,7 @@
 (
     SELECT
         e.version, e."position", e.event_id, e.type, e.schema_version, e.codec, e.occurred_at, e.recorded_at, e.actor,
-        e.payload_digest, e.hash, e.payload, e.item_id, e.key_id, e.key_commitment, e.stream_id
+        e.content_digest, e.hash, e.structure, e.content, e.item_id, e.key_id, e.key_commitment, e.stream_id
     FROM (
         SELECT max(e.version) AS version
         FROM ledger.events e
@@ -26,7 +26,7 @@
 UNION ALL
 SELECT
     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-    NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM ledger.streams s
 WHERE (SELECT set_config('ledger.namespace', %(namespace)s::uuid::text, true)) IS NOT NULL
     AND s.namespace_id = %(namespace)s AND s.stream_id = %(stream)s AND s.parent_version IS NOT NULL

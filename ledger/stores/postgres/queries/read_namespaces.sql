@@ -2,12 +2,12 @@
 -- read_namespace.sql for the shape.
 SELECT
     e.version, e."position", e.event_id, e.type, e.schema_version, e.codec, e.occurred_at, e.recorded_at, e.actor,
-    e.payload_digest, e.hash, e.payload, e.item_id, e.key_id, e.key_commitment, e.stream_id, e.namespace_id, s.user_id,
+    e.content_digest, e.hash, e.structure, e.content, e.item_id, e.key_id, e.key_commitment, e.stream_id, e.namespace_id, s.user_id,
     s.session_id
 FROM (
     SELECT
         p.*,
-        sum(coalesce(octet_length(p.payload), 0))
+        sum(coalesce(octet_length(p.content), 0) + octet_length(p.structure))
             OVER (ORDER BY p.namespace_id, p."position" ROWS UNBOUNDED PRECEDING) AS bytes
     FROM (
         SELECT l.*
@@ -15,7 +15,7 @@ FROM (
         CROSS JOIN LATERAL (
             SELECT
                 i.namespace_id, i.version, i."position", i.event_id, i.type, i.schema_version, i.codec, i.occurred_at,
-                i.recorded_at, i.actor, i.payload_digest, i.hash, i.payload, i.item_id, i.key_id, i.key_commitment,
+                i.recorded_at, i.actor, i.content_digest, i.hash, i.structure, i.content, i.item_id, i.key_id, i.key_commitment,
                 i.stream_id
             FROM ledger.events i
             WHERE i.namespace_id = g.namespace AND i."position" > g.after
@@ -34,5 +34,5 @@ CROSS JOIN LATERAL (
     OFFSET 0
 ) AS s
 WHERE s.namespace_id = ANY (%(namespaces)s::uuid[])
-    AND e.bytes - coalesce(octet_length(e.payload), 0) < %(most_bytes)s
+    AND e.bytes - coalesce(octet_length(e.content), 0) - octet_length(e.structure) < %(most_bytes)s
 ORDER BY e.namespace_id, e."position"

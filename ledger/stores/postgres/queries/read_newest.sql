@@ -3,7 +3,7 @@
 -- more.
 SELECT
     e.version, e."position", e.event_id, e.type, e.schema_version, e.codec, e.occurred_at, e.recorded_at, e.actor,
-    e.payload_digest, e.hash, e.payload, e.item_id, e.key_id, e.key_commitment, e.stream_id, h.version,
+    e.content_digest, e.hash, e.structure, e.content, e.item_id, e.key_id, e.key_commitment, e.stream_id, h.version,
     h.is_fork
 FROM (
     SELECT

@@ -5,7 +5,7 @@ FROM unnest(%(streams)s::uuid[], %(firsts)s::bigint[], %(lasts)s::bigint[])
 CROSS JOIN LATERAL (
     SELECT
         e.version, e."position", e.event_id, e.type, e.schema_version, e.codec, e.occurred_at, e.recorded_at, e.actor,
-        e.payload_digest, e.hash, e.payload, e.item_id, e.key_id, e.key_commitment, e.stream_id
+        e.content_digest, e.hash, e.structure, e.content, e.item_id, e.key_id, e.key_commitment, e.stream_id
     FROM ledger.events e
     WHERE (SELECT set_config('ledger.namespace', %(namespace)s::uuid::text, true)) IS NOT NULL
         AND e.namespace_id = %(namespace)s AND e.stream_id = r.stream_id AND e.version BETWEEN r.first AND r.last

@@ -1,8 +1,9 @@
--- The events about records in ranges of positions of several namespaces, without the payloads of sessions. The last event
+-- The events about records in ranges of positions of several namespaces, without structure and content of sessions. The last event
 -- of each range is returned in any case, since it says how far the range goes; without user_id it is of a session.
 SELECT
     e.version, e."position", e.event_id, e.type, e.schema_version, e.codec, e.occurred_at, e.recorded_at, e.actor,
-    e.payload_digest, e.hash, CASE WHEN s.user_id IS NOT NULL THEN e.payload END, e.item_id, e.key_id,
+    e.content_digest, e.hash, CASE WHEN s.user_id IS NOT NULL THEN e.structure ELSE '' END,
+    CASE WHEN s.user_id IS NOT NULL THEN e.content END, e.item_id, e.key_id,
     e.key_commitment, e.stream_id, e.namespace_id, s.user_id
 FROM (
     SELECT l.*, lead(l."position") OVER (PARTITION BY l.namespace_id ORDER BY l."position") IS NULL AS is_last
@@ -10,7 +11,7 @@ FROM (
     CROSS JOIN LATERAL (
         SELECT
             i.namespace_id, i.version, i."position", i.event_id, i.type, i.schema_version, i.codec, i.occurred_at,
-            i.recorded_at, i.actor, i.payload_digest, i.hash, i.payload, i.item_id, i.key_id, i.key_commitment,
+            i.recorded_at, i.actor, i.content_digest, i.hash, i.structure, i.content, i.item_id, i.key_id, i.key_commitment,
             i.stream_id
         FROM ledger.events i
         WHERE i.namespace_id = g.namespace AND i."position" > g.after

@@ -2,7 +2,7 @@
 
 from ledger.stores.postgres.migration import run_sql
 
-revision = "0001"
+revision = "0004"  # those before were never released
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -51,6 +51,10 @@ OBJECTS = (
     # who may do what, in all of them
     "policies",
     "grants",
+    # kept values, and sessions by how their ids begin and by the runs of agents in them
+    "events_kept",
+    "session_names",
+    "session_runs",
 )
 
 
