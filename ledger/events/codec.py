@@ -46,7 +46,8 @@ def encode(event: Event, salt: bytes) -> tuple[int, bytes, bytes | None]:
     """
     try:
         structure, content = split(event)
-        read = _DECODERS[event.type].decode(joined(event.type, structure, content) if content else structure)
+        whole = joined(event.type, event.schema_version, structure, content) if content else structure
+        read = _DECODERS[event.type].decode(whole)
     except FAULTS as fault:
         raise refusal(event, fault) from fault
     if read != event:
@@ -84,15 +85,9 @@ def stored_json(event: StoredEvent | UndecodedEvent | NewEvent) -> bytes:
         return event.structure
     body = content_json(event.codec, event.content)
     try:
-        return joined(_known_type(event), event.structure, body)
+        return joined(event.type, event.schema_version, event.structure, body)
     except ValueError as fault:
         raise LogCorrupted(f"an event of type {event.type} cannot be read: {fault}") from fault
-
-
-def _known_type(event: StoredEvent | UndecodedEvent | NewEvent) -> str:
-    """Return the type of *event*; nothing if a newer release wrote it, which may divide it in other ways."""
-    known = EVENT_TYPES.get(event.type)
-    return "" if known is None or event.schema_version > known.schema_version else event.type
 
 
 def is_split(event: StoredEvent) -> bool:
@@ -103,7 +98,7 @@ def is_split(event: StoredEvent) -> bool:
         msgspec.MsgspecError: a part of it is not a JSON object.
     """
     content = None if event.content is None else content_json(event.codec, event.content)
-    return fits(_known_type(event), event.structure, content)
+    return fits(event.type, event.schema_version, event.structure, content)
 
 
 def decode(stored: StoredEvent | UndecodedEvent) -> RecordedEvent:

@@ -37,25 +37,26 @@ def divided(type_: str, payload: JsonObject) -> tuple[bytes, bytes | None]:
     return canonical_json(payload), canonical_json(content) if content else None
 
 
-def joined(type_: str, structure: bytes, content: bytes) -> bytes:
-    """Return the JSON of an event of *type_* whose parts were split; of an unknown type, it has no name.
+def joined(type_: str, schema_version: int, structure: bytes, content: bytes) -> bytes:
+    """Return the JSON of an event that was split.
 
     Raises:
         ValueError: the two do not fit together.
     """
-    if type_ in _FLAT:
+    if schema_version <= _FLAT.get(type_, 0):
         return b"".join((structure[:-1], b",", content[1:]))
     return canonical_json(_merged(_DECODER.decode(structure), _DECODER.decode(content)))
 
 
-def fits(type_: str, structure: bytes, content: bytes | None) -> bool:
-    """Tell whether what must be erasable is in *content*, and nothing else; of an unknown type, that both fit.
+def fits(type_: str, schema_version: int, structure: bytes, content: bytes | None) -> bool:
+    """Tell whether what must be erasable is in *content*, and nothing else; of a newer release, that both fit.
 
     Raises:
         msgspec.MsgspecError: one of them is not a JSON object.
     """
     left, right = _OBJECT.decode(structure), {} if content is None else _OBJECT.decode(content)
-    plan = _PLANS.get(type_)
+    known = EVENT_TYPES.get(type_)
+    plan = None if known is None or schema_version > known.schema_version else _PLANS[type_]
     try:
         whole = _merged(left, right)
         return plan is None or (_taken(whole, plan), whole) == (right, left)
@@ -90,8 +91,8 @@ def _structs_in(type_: msgspec.inspect.Type) -> list[Any]:
 
 
 _PLANS: Final[Mapping[str, _Plan]] = {name: _plan_of(cls) for name, cls in EVENT_TYPES.items()}
-#: Types of events whose content lies in their own fields alone.
-_FLAT: Final = {name for name, plan in _PLANS.items() if not any(plan.values())}
+#: Types of events whose content lies in their own fields alone, as far as this release knows them.
+_FLAT: Final = {name: EVENT_TYPES[name].schema_version for name, plan in _PLANS.items() if not any(plan.values())}
 
 
 def _taken(value: JsonObject, plan: _Plan) -> JsonObject:

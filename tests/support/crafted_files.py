@@ -29,7 +29,9 @@ def events_of(lines: list[bytes]) -> list[Crafted]:
     for line in lines[1:-1]:
         event = json.loads(line)
         structure, content = (base64.b64decode(event.pop(name, "")) for name in ("structure", "content"))
-        event["payload"] = json.loads(joined(event["type"], structure, content[16:]) if content else structure)
+        event["payload"] = json.loads(
+            joined(event["type"], event["schema_version"], structure, content[16:]) if content else structure
+        )
         found.append(event)
     return found
 
