@@ -87,3 +87,13 @@ async def test_a_repetition_under_a_key_restores_once(talked: MemoryLedger) -> N
     first = await talked.restore_entry("s", "a", idempotency_key="k")
     again = await talked.restore_entry("s", "a", idempotency_key="k")
     assert (first, first.replayed, again, again.replayed) == (5, False, 5, True)
+
+
+async def test_what_comes_back_has_the_facts_of_its_newest_text(talked: MemoryLedger) -> None:
+    """Whether a text reads as an error is stored beside it; `verify` compares the two."""
+    for entry_id, text in (("a", "Error: no"), ("b", "fine")):
+        await talked.edit_entry("s", entry_id, text)
+        await talked.remove_entry("s", entry_id)
+        await talked.restore_entry("s", entry_id)
+    assert [text for _, text in await texts(talked)] == ["Error: no", "fine"]
+    assert (await talked.verify("s")).ok

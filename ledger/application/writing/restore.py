@@ -22,6 +22,7 @@ from ledger.session.commands import AddEntries, Command, EditEntry, ReplaceState
 from ledger.session.merge.merge_fields import body_of, context_text
 from ledger.session.merge.put_command import IfMatch, PutSession, ReturningMessage, TokenCount
 from ledger.session.state import SessionState
+from projections.content_facts import facts_of
 from projections.entries import Entry
 from projections.log.history import HISTORY, History, PastEntryStatus
 from projections.log.item_versions import ItemVersion, item_versions
@@ -191,6 +192,7 @@ def _change(
         entry_added_again(wanted, state),
         write_id=write_id,
         content=entry.content,
+        facts=facts_of(entry.content, entry.data, entry.metadata),
         role=entry.role,
         tokens=counted.tokens,
         tokenizer=counted.tokenizer,
