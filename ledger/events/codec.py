@@ -8,6 +8,7 @@ Source: trust H-18, D-3, R-TOK-7.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
@@ -16,7 +17,6 @@ from ledger.events import (
     EVENT_TYPES,
     Event,
     JsonObject,
-    NewEvent,
     OpaqueEvent,
     RecordedEvent,
     StoredEvent,
@@ -31,6 +31,9 @@ from ledger.events.upcasts import UpcastFailed, reads_as, upcast
 
 NO_CONTENT, SALTED, SEALED = 0, 1, 2  # trust H-18: none; salt + JSON; encrypted (second stage)
 SALT_BYTES = 16
+
+#: What reading bytes raises that are no JSON of an event: not UTF-8 and too deep, too.
+UNREADABLE: Final = (msgspec.MsgspecError, ValueError, RecursionError)
 
 _DECODERS = {name: msgspec.json.Decoder(cls) for name, cls in EVENT_TYPES.items()}
 _OBJECT = msgspec.json.Decoder(JsonObject)
@@ -70,10 +73,12 @@ def content_json(codec: int, content: bytes) -> bytes:
     """
     if codec == SALTED:
         return content[SALT_BYTES:]
-    raise LogCorrupted(f"content of codec {codec} cannot be read without its key; run `memory-ledger doctor`")
+    if codec == SEALED:
+        raise LogCorrupted(f"content of codec {codec} cannot be read without its key; run `memory-ledger doctor`")
+    raise LogCorrupted(f"this release knows no content of codec {codec}; run `memory-ledger verify`")
 
 
-def stored_json(event: StoredEvent | UndecodedEvent | NewEvent) -> bytes:
+def stored_json(event: StoredEvent | UndecodedEvent) -> bytes:
     """Return the JSON of an event, of structure and content.
 
     Raises:
@@ -81,13 +86,13 @@ def stored_json(event: StoredEvent | UndecodedEvent | NewEvent) -> bytes:
     """
     if event.content is None:
         if event.codec != NO_CONTENT:
-            raise LogCorrupted(f"the content of an event of type {event.type} is missing; run `memory-ledger verify`")
+            raise LogCorrupted("its content is missing; run `memory-ledger verify`")
         return event.structure
     body = content_json(event.codec, event.content)
     try:
         return joined(event.type, event.schema_version, event.structure, body)
-    except ValueError as fault:
-        raise LogCorrupted(f"an event of type {event.type} cannot be read: {fault}") from fault
+    except UNREADABLE as fault:
+        raise LogCorrupted(f"structure and content do not fit together: {fault}") from fault
 
 
 def is_split(event: StoredEvent) -> bool:
@@ -98,7 +103,10 @@ def is_split(event: StoredEvent) -> bool:
         msgspec.MsgspecError: a part of it is not a JSON object.
     """
     content = None if event.content is None else content_json(event.codec, event.content)
-    return fits(event.type, event.schema_version, event.structure, content)
+    try:
+        return fits(event.type, event.schema_version, event.structure, content)
+    except (ValueError, RecursionError) as fault:
+        raise msgspec.DecodeError(str(fault)) from fault
 
 
 def decode(stored: StoredEvent | UndecodedEvent) -> RecordedEvent:
@@ -109,9 +117,10 @@ def decode(stored: StoredEvent | UndecodedEvent) -> RecordedEvent:
     Raises:
         LogCorrupted: its content is missing, or it does not parse.
     """
-    body = stored_json(stored)
     try:
-        payload = decode_payload(stored.type, stored.schema_version, body)
+        payload = decode_payload(stored.type, stored.schema_version, stored_json(stored))
+    except LogCorrupted as fault:
+        raise LogCorrupted(f"event {stored.version} ({stored.type}): {fault}") from fault
     except msgspec.MsgspecError as fault:
         raise LogCorrupted(f"event {stored.version} ({stored.type}) does not parse: {fault}") from fault
     except UpcastFailed as failed:
@@ -145,11 +154,14 @@ def decode_payload(type_: str, schema_version: int, body: bytes) -> Event | Opaq
         UpcastFailed: a step to the newest schema failed.
     """
     cls = EVENT_TYPES.get(type_)
-    if cls is None or schema_version > cls.schema_version:
-        return OpaqueEvent(type_, schema_version, _OBJECT.decode(body))
-    if schema_version == cls.schema_version or reads_as(type_, schema_version, to=cls.schema_version):
-        return _DECODERS[type_].decode(body)
-    return msgspec.convert(upcast(type_, schema_version, _OBJECT.decode(body), to=cls.schema_version), cls)
+    try:
+        if cls is None or schema_version > cls.schema_version:
+            return OpaqueEvent(type_, schema_version, _OBJECT.decode(body))
+        if schema_version == cls.schema_version or reads_as(type_, schema_version, to=cls.schema_version):
+            return _DECODERS[type_].decode(body)
+        return msgspec.convert(upcast(type_, schema_version, _OBJECT.decode(body), to=cls.schema_version), cls)
+    except (ValueError, RecursionError) as fault:
+        raise msgspec.DecodeError(str(fault)) from fault
 
 
 def to_builtins(event: Event | OpaqueEvent) -> JsonObject:

@@ -7,7 +7,8 @@
 Content of parts inside an event lies in the same places, an empty object where a part has none. Source: trust D-3.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -43,6 +44,8 @@ def joined(type_: str, schema_version: int, structure: bytes, content: bytes) ->
     Raises:
         ValueError: the two do not fit together.
     """
+    if structure[-1:] != b"}" or content[:1] != b"{" or len(content) < _SHORTEST:
+        raise ValueError("they are no JSON objects as they are written")
     if schema_version <= _FLAT.get(type_, 0):
         return b"".join((structure[:-1], b",", content[1:]))
     return canonical_json(_merged(_DECODER.decode(structure), _DECODER.decode(content)))
@@ -54,7 +57,11 @@ def fits(type_: str, schema_version: int, structure: bytes, content: bytes | Non
     Raises:
         msgspec.MsgspecError: one of them is not a JSON object.
     """
+    if structure[-1:] != b"}" or (content is not None and (content[:1] != b"{" or len(content) < _SHORTEST)):
+        return False
     left, right = _OBJECT.decode(structure), {} if content is None else _OBJECT.decode(content)
+    if _repeats_a_key(structure, left) or (content is not None and _repeats_a_key(content, right)):
+        return False  # what is read is the last one; the others would hide what must be erasable
     known = EVENT_TYPES.get(type_)
     plan = None if known is None or schema_version > known.schema_version else _PLANS[type_]
     try:
@@ -62,6 +69,30 @@ def fits(type_: str, schema_version: int, structure: bytes, content: bytes | Non
         return plan is None or (_taken(whole, plan), whole) == (right, left)
     except ValueError:
         return False
+
+
+#: The length of the shortest JSON object with a field.
+_SHORTEST: Final = len(b'{"":0}')
+
+
+def _repeats_a_key(part: bytes, read: JsonObject) -> bool:
+    if canonical_json(read) == part:
+        return False
+    found = json.loads(part, object_pairs_hook=_Pairs)
+    return any(len(dict(pairs)) != len(pairs) for pairs in _pairs_in(found))
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The keys and values of a JSON object as they are written."""
+
+
+def _pairs_in(value: Any) -> Iterator["_Pairs"]:
+    if isinstance(value, _Pairs):
+        yield value
+        value = [held for _, held in value]
+    if isinstance(value, list):
+        for held in value:
+            yield from _pairs_in(held)
 
 
 _DECODER: Final = msgspec.json.Decoder()

@@ -11,10 +11,10 @@ from uuid import UUID
 import msgspec
 from msgspec.structs import asdict
 
-from ledger.errors import EntryNotFound
+from ledger.errors import EntryNotFound, LogCorrupted
 from ledger.events import CompactionCompleted, JsonObject, StoredEvent, to_datetime
 from ledger.events.chain import ZERO_HASH, check_positions
-from ledger.events.codec import decode, stored_json
+from ledger.events.codec import UNREADABLE, decode, stored_json
 from ledger.events.ids import Stream
 from ledger.history.departures import read_clears, read_coverings
 from ledger.history.item_history import read_item_events
@@ -28,6 +28,9 @@ from projections.log.item_versions import item_versions
 FateStatus: TypeAlias = (
     Literal["shown", "hidden", "evicted_summary", "not_yet"] | Literal["covered", "erased", "removed", "cleared"]
 )
+
+
+_PAYLOAD = msgspec.json.Decoder(JsonObject)
 
 
 class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -193,7 +196,10 @@ def logged(event: StoredEvent, user_id: str, session_id: str, previous_hash: str
     """Return *event*, of this session, with the hash of the event before it."""
     payload: JsonObject = {}
     if not event.is_erased:
-        payload = msgspec.json.decode(stored_json(event))
+        try:
+            payload = _PAYLOAD.decode(stored_json(event))
+        except (LogCorrupted, *UNREADABLE) as fault:
+            raise LogCorrupted(f"event {event.version} of {session_id!r} cannot be read: {fault}") from fault
     return LoggedEvent(
         session_id=session_id,
         user_id=user_id,

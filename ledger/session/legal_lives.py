@@ -10,8 +10,8 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.errors import LedgerError
 from ledger.events import EVENT_TYPES, ForkedFrom, StoredEvent
+from ledger.events.codec import UNREADABLE
 
 #: Types that need a life. The others may follow its end: the result of a compaction, a config, what a model was shown.
 _OF_A_LIFE: Final = frozenset(
@@ -124,5 +124,5 @@ def _open(life: _Life, event: StoredEvent) -> str | None:
 def _read(event: StoredEvent) -> _Fields:
     try:
         return _fields.decode(event.structure)
-    except (LedgerError, msgspec.MsgspecError):  # reported where the payload is read for itself
+    except UNREADABLE:  # reported where the payload is read for itself
         return _Fields()

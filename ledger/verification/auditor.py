@@ -8,7 +8,7 @@ import msgspec
 from ledger.errors import LedgerError
 from ledger.events import EVENT_TYPES, ForkedFrom, ImportedFrom, OpaqueEvent, SessionOpened, StoredEvent
 from ledger.events.chain import ZERO_HASH, digest_of, follows
-from ledger.events.codec import decode_payload, is_split, stored_json
+from ledger.events.codec import NO_CONTENT, SALTED, UNREADABLE, decode_payload, is_split, stored_json
 from ledger.events.ids import Stream
 from ledger.events.upcasts import UpcastFailed
 from ledger.ports import NamespaceInfo, StreamHead
@@ -49,7 +49,7 @@ class Auditor:
         #: By the number of a stream's id, which hashes at once: version and hash of its newest event.
         self._ends: dict[int, tuple[int, bytes]] = {}
         self._event_ids: set[int] = set()
-        self._unreadable = 0
+        self.unreadable = 0
         self._lives = Lives()
         self.findings: list[Finding] = []
         self.checked = 0
@@ -170,9 +170,9 @@ class Auditor:
     def report(self) -> VerifyReport:
         """Return the verdict on everything checked."""
         beside = sum(finding.layer == 0 for finding in self.findings)
-        if len(self.findings) > self._unreadable + beside:
+        if len(self.findings) > self.unreadable + beside:
             verdict: LogVerdict = "TAMPERED"
-        elif self._unreadable:
+        elif self.unreadable:
             verdict = "CANNOT VERIFY"
         elif beside:
             verdict = "CACHES DIFFER"
@@ -205,8 +205,8 @@ class Auditor:
             return  # of a newer release
         try:
             opened = _origin_only.decode(event.structure)
-        except (LedgerError, msgspec.MsgspecError):
-            self._unreadable += 1
+        except UNREADABLE:
+            self.unreadable += 1
             self._found("its payload cannot be read, so its origin cannot be checked", 1, event)
             return
         origin = opened.forked_from
@@ -218,13 +218,14 @@ class Auditor:
     def _check_payload(self, event: StoredEvent) -> None:
         """Check that the class of the event reads it, and gives the stored item id; those of newer releases pass."""
         known = EVENT_TYPES.get(event.type)
-        if known is None or event.schema_version > known.schema_version:
+        is_newer = known is None or event.schema_version > known.schema_version
+        if is_newer and event.codec not in {NO_CONTENT, SALTED}:
             return
         try:
             payload = decode_payload(event.type, event.schema_version, stored_json(event))
             divided = is_split(event)
         except (LedgerError, UpcastFailed, msgspec.MsgspecError):
-            self._unreadable += 1
+            self.unreadable += 1
             self._found(f"its payload cannot be read as {event.type} of schema {event.schema_version}", 1, event)
             return
         if not isinstance(payload, OpaqueEvent) and payload.item_id != event.item_id:

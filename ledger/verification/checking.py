@@ -36,6 +36,7 @@ async def verify_namespace(
     if namespace != ACCESS.namespace:
         access, _ = await _audit(store, ACCESS.namespace, lambda done, total: None)
         auditor.findings += access.findings or await check_tokens(store)
+        auditor.unreadable += access.unreadable
     if caches and auditor.found_no_tampering:
         auditor.findings += await check_caches(store, namespace, heads, whole=True)
     return auditor.report()

@@ -33,7 +33,7 @@ from ledger.events import (
 )
 from ledger.events.canonical import canonical_json
 from ledger.events.codec import NO_CONTENT, SALT_BYTES, SALTED, SEALED, decode, decode_payload, encode, stored_json
-from ledger.events.content_split import divided
+from ledger.events.content_split import divided, fits
 from ledger.events.upcasts import STEPS, UpcastFailed, upcast
 from ledger.history import fold_results
 from ledger.history.fold_results import fold_digest
@@ -230,7 +230,10 @@ def test_the_salt_hides_equal_texts_and_leaves_their_json() -> None:
 @pytest.mark.parametrize(
     ("event", "message"),
     [
-        (stored("entry.added", 1, b"{}", None, SALTED), "of type entry.added is missing; run `memory-ledger verify`"),
+        (
+            stored("entry.added", 1, b"{}", None, SALTED),
+            "event 7 (entry.added): its content is missing; run `memory-ledger verify`",
+        ),
         (stored("rebuild.answered", 1, b'{"output":5}', SALT + b'{"output":{"text":"x"}}', SALTED), "do not fit"),
         (stored("entry.added", 1, b"{"), "event 7 (entry.added) does not parse"),
         (stored("entry.added", 1, b'{"write_id":"w"}'), "event 7 (entry.added) does not parse"),
@@ -240,7 +243,10 @@ def test_the_salt_hides_equal_texts_and_leaves_their_json() -> None:
         (stored("session.cleared", 1, b""), "event 7 (session.cleared) does not parse"),
         (stored("session.cleared", 2, b"[]"), "event 7 (session.cleared) does not parse"),
         (stored("entry.added", 1, b"{}", b"x" * 40, SEALED), "content of codec 2 cannot be read without its key"),
-        (stored("entry.added", 1, b"{}", b"x" * 40, 99), "content of codec 99 cannot be read"),
+        (
+            stored("entry.added", 1, b"{}", b"x" * 40, 99),
+            "event 7 (entry.added): this release knows no content of codec 99",
+        ),
     ],
 )
 def test_an_unreadable_payload_names_the_event_and_what_to_do(event: StoredEvent, message: str) -> None:
@@ -330,3 +336,17 @@ def test_what_tells_whether_a_snapshot_is_valid_follows_from_version_and_results
     assert fold_digest("session", 2) == fold_digest("session", 2)
     assert fold_digest("session", 2) != fold_digest("session", 3)
     assert fold_digest("jobs", 1, "session", "backlog") != fold_digest("jobs", 1, "session")
+
+
+def test_parts_that_hide_content_in_structure_do_not_fit() -> None:
+    """trust D-3: also under a key that is there twice, of which readers take the last."""
+    structure, content = b'{"entry_id":"e","write_id":"w"}', b'{"content":"x"}'
+    assert fits("entry.edited", 2, structure, content)
+    assert fits("entry.edited", 2, b'{"write_id": "w", "entry_id": "e"}', content), "spaces and order hide nothing"
+    for hiding in (
+        b'{"content":"y","entry_id":"e","write_id":"w"}',
+        b'{"entry_id":"secret","entry_id":"e","write_id":"w"}',
+    ):
+        assert not fits("entry.edited", 2, hiding, content)
+    assert not fits("entry.edited", 2, structure, b'{"content":"x","tokens":1}')
+    assert not fits("entry.edited", 2, structure, b'{"content":"x","content":"x"}')

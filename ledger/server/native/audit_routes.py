@@ -47,7 +47,7 @@ class VerdictShape(Shape):
 
 @router.post("/verify", operation_id="verify")
 async def verify(session: SessionOf, caller: ReadCaller, response: Response) -> VerdictShape:
-    """Recompute every hash from payload bytes, and replay the session from its first event."""
+    """Recompute every hash from the stored bytes, and replay the session from its first event."""
     verdict, version = await verdict_of(session)
     await tag(response, session, version)
     return verdict
