@@ -1,4 +1,4 @@
-"""Events whose parts nobody could have written: named by `verify` and by readers, no fault of Python. Source: V-6."""
+"""Events whose parts nobody could have written are named by `verify` and by every reader. Source: trust V-6."""
 
 from uuid import uuid4  # noqa: TID251 - as a careless writer would
 
