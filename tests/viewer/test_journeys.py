@@ -211,5 +211,11 @@ def test_a_link_reloads_to_the_same_and_back_undoes(watched: Watched) -> None:
 
 
 def _scroll_to_top(page: Page) -> None:
-    page.evaluate("document.querySelector('.rows').scrollTop = 0")
-    page.wait_for_selector(".row[aria-rowindex='3'] .cell-text bdi")
+    """Scroll until the third row is there: once the list knows its height, it goes to the end again."""
+    third = page.locator(".row[aria-rowindex='3'] .cell-text bdi")
+    for _ in range(200):
+        page.evaluate("document.querySelector('.rows').scrollTop = 0")
+        if third.count():
+            return
+        page.wait_for_timeout(50)
+    third.wait_for()
